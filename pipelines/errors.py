@@ -1,0 +1,37 @@
+"""The errors that a user meets, each in four parts: subject, found, expected, next step.
+
+What belongs here: the exception types that the CLI prints as one clear line, and nothing that raises
+them. `UserError` is the user's input (exit code 2); `RunFailure` is a failure of a run (exit code 1).
+"""
+
+from __future__ import annotations
+
+
+class EspalierError(Exception):
+    """An error with the four parts that a user needs to act on it.
+
+    subject: what it is about, with its name or path. found: what was met. expected: what should have
+    been there. next_step: what to do now.
+    """
+
+    exit_code = 1
+
+    def __init__(self, subject: str, found: str, expected: str, next_step: str) -> None:
+        self.subject, self.found, self.expected, self.next_step = subject, found, expected, next_step
+        super().__init__(f"{subject}: {found}; expected {expected}. {next_step}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
+        # The default would call the class with the one joined message: Spark and Ray pickle errors.
+        return type(self), (self.subject, self.found, self.expected, self.next_step)
+
+
+class UserError(EspalierError):
+    """Something in what the user gave: a path, a file, an option, an identifier."""
+
+    exit_code = 2
+
+
+class RunFailure(EspalierError):
+    """A run that could not finish: a lock, a full disk, a failed check, a damaged table."""
+
+    exit_code = 1

@@ -1,0 +1,133 @@
+"""What every retrieval method is: a function from a question and a budget to evidence with citations.
+
+To add a method, write one module beside this one with a class that has `name`, `switches` and `retrieve`,
+and enter it in `registry.py`. A method sees the corpus only through `RetrievalCorpus`, never changes a
+tree, returns pieces in its own order, and leaves budget and rendering to `retrieval/budget.py`, so that a
+difference between two methods is a difference between methods and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pipelines.documents.tree import Document, Sentence
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A retrieved unit: its id, document, nodes and score (higher is better)."""
+
+    unit_id: str
+    doc_id: str
+    node_ids: tuple[int, ...]
+    score: float
+    text: str
+    """The text as embedded."""
+    first_sentence_id: int
+    last_sentence_id: int
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Restricts a search to a source (`wikipedia`) and to documents of exactly one of these titles."""
+
+    source: str | None = None
+    titles: tuple[str, ...] = ()
+
+
+class RetrievalCorpus(Protocol):
+    """What a method may read of a release. Implemented by `retrieval/corpus.py`."""
+
+    def search_dense(self, question: str, k: int, filters: Filters = ...) -> list[Hit]:
+        """The k units nearest to the question by cosine, best first."""
+
+    def search_sparse(self, question: str, k: int, filters: Filters = ...) -> list[Hit]:
+        """The k best units by BM25, best first."""
+
+    def document(self, doc_id: str) -> Document:
+        """The tree of a document. Raises KeyError when the release has no tree for it."""
+
+    def documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Several trees in one read."""
+
+    def sentences(self, doc_id: str) -> Sequence[Sentence]:
+        """The sentences of a document, by sentence_id."""
+
+    def inverse_document_frequency(self, term: str) -> float:
+        """ln(1 + (N - n + 0.5) / (n + 0.5)) over the units, as in BM25."""
+
+    def count_tokens(self, text: str) -> int:
+        """Length of a text by the release's token counter."""
+
+    def router_thresholds(self) -> Mapping[str, float]:
+        """Thresholds of the similarity router that the release stores: `answer` and `expand`."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a method puts forward as one piece of evidence.
+
+    ranges: what of the document it shows, as (node_id, begin, end) in code points of the nodes' own text;
+    (node_id, 0, len(text)) is a whole node. with_ancestors: whether the rendering shows the headings and
+    list items above, down from the title; without, it stands below the title alone, as flat passages do.
+    """
+
+    doc_id: str
+    ranges: tuple[tuple[int, int, int], ...]
+    score: float
+    with_ancestors: bool = False
+
+
+@dataclass
+class Trace:
+    """Timed steps of one query, in order; plain data that `training/tracking.py` turns into spans."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str, **details: Any) -> Iterator[dict[str, Any]]:
+        """Time a step. What the caller adds to the yielded dict is kept with it (JSON values only)."""
+        entry: dict[str, Any] = {"step": name, "started_at_s": time.time(), **details}
+        begin = time.perf_counter()
+        self.steps.append(entry)
+        try:
+            yield entry
+        finally:
+            entry["duration_s"] = time.perf_counter() - begin
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question with what the user set for it. `options` are the method's own `--set key=value`."""
+
+    question: str
+    budget_tokens: int = 1000
+    k: int | None = None
+    filters: Filters = Filters()
+    router: str = "similarity"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Retrieved:
+    """What a method returns: pieces in its own order, before the budget, and what they cost."""
+
+    pieces: list[Piece]
+    llm_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    fallbacks: int = 0
+
+
+class Method(Protocol):
+    """One retrieval method. Instances hold settings only and may be shared between threads."""
+
+    name: str
+    default_k: int
+
+    def retrieve(self, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
+        """Find evidence for a question. Raises UserError for an option that the method does not have."""

@@ -1,0 +1,129 @@
+"""Validated settings: the profiles `fast` and `full`, the data folder's layout, the environment.
+
+A profile changes sizes and places, never code paths. Folders and file names of a data folder are written
+here and nowhere else. Environment variables are read when a function is called, never at import.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipelines.errors import UserError
+
+DATA_VARIABLE = "ESPALIER_DATA"
+PROFILE_VARIABLE = "ESPALIER_PROFILE"
+STATE_VARIABLE = "ESPALIER_STATE"
+CACHE_VARIABLE = "ESPALIER_CACHE"
+
+ENCODER_NAME = "all-MiniLM-L6-v2"
+TOKEN_COUNTER_NAME = "SmolLM2"
+
+
+class Profile(BaseModel):
+    """Settings of a run. All have defaults for a laptop; `full` is for a cluster and millions of pages."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Literal["fast", "full"]
+    n_buckets: int = Field(description="Partitions of tables with a doc_id; a power of two, fixed at creation")
+    spark_master: str = Field("local[*]", description="Spark master")
+    spark_driver_memory: str = Field("2g", description="Heap of Spark's driver")
+    arrow_batch_rows: int = Field(64, description="Rows of an Arrow batch given to a Python worker")
+    passage_words: int = Field(100, description="A passage closes before it exceeds this many words")
+    namespaces: tuple[int, ...] = Field((0,), description="Namespaces that become documents")
+    encoder: str = Field(ENCODER_NAME, description="Sentence encoder")
+    encoder_batch: int = Field(32, description="Texts of one encoder batch")
+    encoder_max_tokens: int = Field(256, description="Longer texts are truncated and flagged, in encoder tokens")
+    token_counter: str = Field(TOKEN_COUNTER_NAME, description="Tokenizer that counts budgets")
+    dense_flat_below: int = Field(100_000, description="Vectors: below, the index is exact; above, IVF-PQ")
+    dense_ray_above: int = Field(1_000_000, description="Vectors: above, shards are built on Ray")
+    kept_releases: int = Field(2, description="Newest releases whose tables and indexes clean-up keeps")
+    router_answer_threshold: float = Field(0.35, description="similarity router: ANSWER from this score on")
+    router_expand_threshold: float = Field(0.35, description="similarity router: EXPAND from this score on")
+
+
+PROFILES = {
+    "fast": Profile(name="fast", n_buckets=4),
+    "full": Profile(name="full", n_buckets=1024, spark_driver_memory="8g"),
+}
+
+
+def profile_by_name(name: str | None = None) -> Profile:
+    """The named profile; without a name that of ESPALIER_PROFILE, else `fast`. Raises UserError."""
+    name = name or os.environ.get(PROFILE_VARIABLE) or "fast"
+    if name not in PROFILES:
+        raise UserError(f"profile {name!r}", "no such profile", f"one of {', '.join(PROFILES)}",
+                        f"Set --profile or {PROFILE_VARIABLE} to one of them.")
+    return PROFILES[name]
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """Where things lie in a data folder. `root` may be local or an object store's address; state is local."""
+
+    root: str
+    state: Path
+
+    @classmethod
+    def at(cls, root: str | os.PathLike[str] | None = None) -> DataFolder:
+        """The data folder at `root`, else at ESPALIER_DATA. Raises UserError when neither is given."""
+        chosen = os.fspath(root) if root is not None else os.environ.get(DATA_VARIABLE, "")
+        if not chosen:
+            raise UserError("data folder", "none given", "a folder for tables and indexes",
+                            f"Pass --data DIR or set {DATA_VARIABLE}.")
+        if "://" not in chosen:
+            chosen = str(Path(chosen).expanduser().absolute())
+        state = os.environ.get(STATE_VARIABLE)
+        if state is None and "://" in chosen:
+            raise UserError(f"data folder {chosen}", f"no {STATE_VARIABLE}", "a local folder for state",
+                            f"Set {STATE_VARIABLE}: lock, run history and mapped indexes must be local.")
+        return cls(chosen.rstrip("/"), Path(state).absolute() if state else Path(chosen) / ".state")
+
+    def table(self, name: str) -> str:
+        return f"{self.root}/tables/{name}"
+
+    @property
+    def releases(self) -> str:
+        return f"{self.root}/releases"
+
+    @property
+    def stages(self) -> str:
+        """Folder of the watermarks: one JSON file a table, what its rows were last derived from."""
+        return f"{self.root}/stages"
+
+    def index(self, release: int) -> str:
+        return f"{self.root}/indexes/{release}"
+
+    @property
+    def reports(self) -> str:
+        return f"{self.root}/reports"
+
+    @property
+    def data_docs(self) -> str:
+        return f"{self.root}/data_docs"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.state / "build.lock"
+
+    @property
+    def dagster_home(self) -> Path:
+        return self.state / "dagster"
+
+    @property
+    def mlflow_uri(self) -> str:
+        return f"sqlite:///{self.state}/mlflow.db"
+
+    @property
+    def mlflow_artifacts(self) -> str:
+        return f"{self.root}/mlflow_artifacts"
+
+
+def cache_folder() -> Path:
+    """ESPALIER_CACHE, else ~/.cache/espalier: jars, Java, exported models."""
+    return Path(os.environ.get(CACHE_VARIABLE) or "~/.cache/espalier").expanduser().absolute()
