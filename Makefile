@@ -52,6 +52,7 @@ lint: $(READY)  ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python docs/generate.py --check
 
 bench: $(READY)  ## ratios against named peers, measured in one run
 	@$(BIN)/python -m benchmarks

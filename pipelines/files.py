@@ -13,12 +13,12 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-COPY_CHUNK_BYTES = 1 << 20
+_COPY_CHUNK_BYTES = 8 << 20
 
 
 def is_remote(path: str) -> bool:
@@ -44,7 +44,7 @@ def read_bytes(path: str) -> bytes:
     folder, name = _split(path)
     stream = _handler(folder).open_input_file(name)
     try:
-        return bytes(stream.read(None))
+        return bytes(stream.read(stream.size()))
     finally:
         stream.close()
 
@@ -149,3 +149,36 @@ def remove_folder(folder: str) -> None:
         _handler(parent).delete_dir(name)
     elif os.path.isdir(folder):
         shutil.rmtree(folder)
+
+
+def remove_files(folder: str, names: Iterable[str]) -> None:
+    """Remove files, named relative to `folder`. One that does not exist is no error."""
+    if is_remote(folder):
+        handler = _handler(folder)
+        for name in names:
+            handler.delete_file(name)
+        return
+    for name in names:
+        Path(folder, name).unlink(missing_ok=True)
+
+
+def upload(source: Path, target: str) -> None:
+    """Copy a local file of any size to an address."""
+    folder, name = _split(target)
+    stream = _handler(folder).open_output_stream(name, None)
+    with source.open("rb") as content:
+        while chunk := content.read(_COPY_CHUNK_BYTES):
+            stream.write(chunk)
+    stream.close()
+
+
+def download(source: str, target: Path) -> None:
+    """Copy a file of any size from an address to a local path. Raises FileNotFoundError."""
+    folder, name = _split(source)
+    stream = _handler(folder).open_input_file(name)
+    left = stream.size()
+    with target.open("wb") as content:
+        while left > 0:
+            chunk = stream.read(min(left, _COPY_CHUNK_BYTES))
+            content.write(chunk)
+            left -= len(chunk)

@@ -70,8 +70,13 @@ class Table:
         ])
 
     def constraints(self) -> dict[str, str]:
-        """Delta CHECK constraints by name. Only comparison, IN and length: others lock out delta-rs."""
-        return {f"{c.name}_valid": c.constraint for c in self.columns if c.constraint}
+        """Delta CHECK constraints by name. Only comparison, IN and length: others lock out delta-rs.
+
+        Both writers take an unknown result (a null compared) for a violation, so nullable columns say that
+        null is allowed.
+        """
+        return {f"{c.name}_valid": f"{c.name} IS NULL OR ({c.constraint})" if c.nullable else c.constraint
+                for c in self.columns if c.constraint}
 
 
 def describe(column: Column) -> str:

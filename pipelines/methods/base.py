@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from pipelines.documents.render import Range
 from pipelines.documents.tree import Document, Sentence
 
 
@@ -55,7 +56,10 @@ class RetrievalCorpus(Protocol):
         """Several trees in one read."""
 
     def sentences(self, doc_id: str) -> Sequence[Sentence]:
-        """The sentences of a document, by sentence_id."""
+        """The sentences of a document: number i has sentence_id i."""
+
+    def sentences_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[Sentence]]:
+        """The sentences of several documents in one read."""
 
     def inverse_document_frequency(self, term: str) -> float:
         """ln(1 + (N - n + 0.5) / (n + 0.5)) over the units, as in BM25."""
@@ -69,17 +73,20 @@ class RetrievalCorpus(Protocol):
 
 @dataclass(frozen=True)
 class Piece:
-    """What a method puts forward as one piece of evidence.
+    """What a method puts forward as one piece of evidence of a document.
 
-    ranges: what of the document it shows, as (node_id, begin, end) in code points of the nodes' own text;
-    (node_id, 0, len(text)) is a whole node. with_ancestors: whether the rendering shows the headings and
-    list items above, down from the title; without, it stands below the title alone, as flat passages do.
+    ranges: the evidence itself, which is cited. context: what must stand around it to be understood (the
+    list items above, the block that introduces a list, header cells): rendered and part of the plain text,
+    but not cited. Headings are never ranges: the layout prints them.
     """
 
     doc_id: str
-    ranges: tuple[tuple[int, int, int], ...]
+    ranges: tuple[Range, ...]
     score: float
-    with_ancestors: bool = False
+    context: tuple[Range, ...] = ()
+    layout: Literal["passage", "subdocument"] = "passage"
+    """passage: stands alone below the title, in the method's order. subdocument: all pieces of a document
+    are rendered together, in document order, with the headings above each, printed once."""
 
 
 @dataclass
@@ -123,11 +130,36 @@ class Retrieved:
     fallbacks: int = 0
 
 
+@dataclass(frozen=True)
+class Option:
+    """One setting that `--set name=value` changes. The default's type is the value's type.
+
+    minimum and maximum bound a number, `choices` lists the values of a text. A default of None stands for
+    a number that the release stores.
+    """
+
+    name: str
+    default: float | int | bool | str | None
+    meaning: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+
 class Method(Protocol):
     """One retrieval method. Instances hold settings only and may be shared between threads."""
 
-    name: str
-    default_k: int
+    @property
+    def name(self) -> str:
+        """The name with its switches, as `rdr2+fill`."""
+
+    @property
+    def default_k(self) -> int | None:
+        """Units retrieved where the user sets no k; None: as many as may fill the budget."""
+
+    @property
+    def options(self) -> Sequence[Option]:
+        """What `--set` may change."""
 
     def retrieve(self, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
         """Find evidence for a question. Raises UserError for an option that the method does not have."""

@@ -1,0 +1,194 @@
+"""Judging a candidate's tables with Great Expectations, and its Data Docs.
+
+What belongs here: suites built from the rules, validation of a fault frame, failing rows by name, what was
+already found good, and the pages of Data Docs. What does not: the rules (`rules.py`), how they are computed
+(`frames.py`), Dagster (`assets/checks.py`). Great Expectations is imported when something has to be judged,
+sends nothing home, and keeps suites and results in the state folder, Data Docs in the data folder. A table
+that passed at the same versions under the same rules is not judged again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assets.quality.rules import KEY_RULE, ROWS_RULE, TABLE_RULES, inputs_of, rule_meaning, rule_names, rules_sha256
+from pipelines import files
+from pipelines.schemas import TABLES
+from pipelines.settings import DataFolder
+
+if TYPE_CHECKING:
+    from assets.quality.frames import Candidate
+
+NAMED_ROWS = 20
+"""Failing rows that a check names."""
+KEPT_RESULTS = 5
+"""Results of a table that Data Docs shows, the newest ones."""
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """Whether a rule holds. rows: failing rows, key columns first and then what was found (at most 20)."""
+
+    rule: str
+    passed: bool
+    n_rows: int
+    n_failing: int
+    rows: list[dict[str, Any]]
+
+
+def passed_before(data: DataFolder, table: str, versions: Mapping[str, int]) -> list[RuleResult] | None:
+    """The results of the last check of a table, if it passed and nothing that it read has changed since."""
+    try:
+        seen = files.read_json(_record(data, table))
+    except (FileNotFoundError, ValueError):
+        return None
+    if seen["rules_sha256"] != rules_sha256(table) or seen["versions"] != _pinned(table, versions):
+        return None
+    return [RuleResult(**result) for result in seen["results"]]
+
+
+def check_table(table: str, candidate: Candidate) -> list[RuleResult]:
+    """Judge one table of a candidate by all its rules; remember it when it passes.
+
+    Raises KeyError when the candidate does not pin a table that the rules read.
+    """
+    from assets.quality.frames import fault_frame
+
+    frame = fault_frame(table, candidate).persist()
+    try:
+        results = _validate(candidate.data, table, frame)
+    finally:
+        frame.unpersist()
+    if all(result.passed for result in results):
+        files.write_json(_record(candidate.data, table), {
+            "rules_sha256": rules_sha256(table), "versions": _pinned(table, candidate.versions),
+            "results": [asdict(result) for result in results]})
+    _docs_are_stale(candidate.data).touch()
+    return results
+
+
+def build_data_docs(data: DataFolder) -> str:
+    """Build the pages of Data Docs unless nothing was judged since; return the path of their first page."""
+    home = data_docs_folder(data)
+    if _docs_are_stale(data).exists():
+        _forget_old_results(_home(data) / "validations")
+        shutil.rmtree(home, ignore_errors=True)
+        _context(data).build_data_docs()
+        _docs_are_stale(data).unlink(missing_ok=True)
+    return str(home / "index.html")
+
+
+def data_docs_folder(data: DataFolder) -> Path:
+    """Where Data Docs lie: in the data folder, or in the state folder when the data are on an object store."""
+    return data.state / "data_docs" if files.is_remote(data.root) else Path(data.data_docs)
+
+
+def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
+    context = _context(data)
+    import great_expectations as gx
+
+    suite = context.suites.add_or_update(build_suite(table))
+    asset = context.data_sources.add_spark("candidate", persist=False, force_reuse_spark_context=True
+                                           ).add_dataframe_asset(table)
+    definition = context.validation_definitions.add_or_update(gx.ValidationDefinition(
+        name=table, data=asset.add_batch_definition_whole_dataframe("all_rows"), suite=suite))
+    outcome = definition.run(batch_parameters={"dataframe": frame}, result_format={
+        "result_format": "COMPLETE", "unexpected_index_column_names": list(TABLES[table].key),
+        "return_unexpected_index_query": False, "partial_unexpected_count": NAMED_ROWS})
+    by_rule = {result.expectation_config.meta["rule"]: result for result in outcome.results}
+    return [_rule_result(name, by_rule[name]) for name in rule_names(table)]
+
+
+def build_suite(table: str) -> Any:
+    """The `ExpectationSuite` of a table: emptiness and key from its schema, the rest from its rules."""
+    import great_expectations as gx
+    from great_expectations import expectations as gxe
+
+    def described(rule: str) -> dict[str, Any]:
+        return {"meta": {"rule": rule}, "description": rule_meaning(table, rule)}
+
+    key = list(TABLES[table].key)
+    suite = gx.ExpectationSuite(table)
+    if ROWS_RULE in rule_names(table):
+        suite.add_expectation(gxe.ExpectTableRowCountToBeBetween(min_value=1, **described(ROWS_RULE)))
+    suite.add_expectation(
+        gxe.ExpectColumnValuesToBeUnique(column=key[0], **described(KEY_RULE)) if len(key) == 1
+        else gxe.ExpectCompoundColumnsToBeUnique(column_list=key, **described(KEY_RULE)))
+    for rule in TABLE_RULES[table].rules:
+        suite.add_expectation(gxe.ExpectColumnValuesToBeNull(
+            column=rule.name, mostly=1 - rule.tolerance, **described(rule.name)))
+    return suite
+
+
+def _rule_result(rule: str, outcome: Any) -> RuleResult:
+    found = outcome.result
+    if outcome.exception_info.get("raised_exception"):
+        raise RuntimeError(f"rule {rule} could not be judged: {outcome.exception_info['exception_message']}")
+    if rule == ROWS_RULE:
+        n_rows = int(found["observed_value"])
+        return RuleResult(rule, outcome.success, n_rows, 0 if outcome.success else 1, [])
+    rows = [dict(row) for row in found.get("unexpected_index_list") or []][:NAMED_ROWS]
+    return RuleResult(rule, outcome.success, int(found["element_count"]), int(found["unexpected_count"]), rows)
+
+
+def _context(data: DataFolder) -> Any:
+    """A Great Expectations context with its stores in the state folder."""
+    # Read when the library is imported: without it every import tries to reach its maker's server.
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import DataContextConfig
+
+    def folder(path: Path) -> dict[str, Any]:
+        return {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(path)}
+
+    home, in_memory = _home(data), {"class_name": "InMemoryStoreBackend"}
+    return gx.get_context(mode="ephemeral", project_config=DataContextConfig(
+        analytics_enabled=False,
+        stores={
+            "expectations_store": {"class_name": "ExpectationsStore",
+                                   "store_backend": folder(home / "expectations")},
+            "validation_results_store": {"class_name": "ValidationResultsStore",
+                                         "store_backend": folder(home / "validations")},
+            "checkpoint_store": {"class_name": "CheckpointStore", "store_backend": in_memory},
+            "validation_definition_store": {"class_name": "ValidationDefinitionStore",
+                                            "store_backend": in_memory},
+        },
+        expectations_store_name="expectations_store",
+        validation_results_store_name="validation_results_store",
+        checkpoint_store_name="checkpoint_store",
+        data_docs_sites={"data_docs": {
+            "class_name": "SiteBuilder", "show_how_to_buttons": False,
+            "store_backend": folder(data_docs_folder(data)),
+            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"}}},
+        progress_bars={"globally": False, "metric_calculations": False}))
+
+
+def _forget_old_results(validations: Path) -> None:
+    """Keep the newest results of each table: Data Docs renders all that it finds."""
+    for table in (folder for folder in validations.iterdir() if folder.is_dir()):
+        runs = sorted((run for run in table.glob("*/*") if run.is_dir()), key=lambda run: run.name)
+        for old in runs[:-KEPT_RESULTS]:
+            shutil.rmtree(old)
+
+
+def _pinned(table: str, versions: Mapping[str, int]) -> dict[str, int]:
+    return {name: versions[name] for name in inputs_of(table)}
+
+
+def _home(data: DataFolder) -> Path:
+    home = data.state / "great_expectations"
+    home.mkdir(parents=True, exist_ok=True)
+    return home
+
+
+def _record(data: DataFolder, table: str) -> str:
+    return f"{data.stages}/checked_{table}.json"
+
+
+def _docs_are_stale(data: DataFolder) -> Path:
+    return _home(data) / "docs_are_stale"

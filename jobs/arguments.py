@@ -1,0 +1,67 @@
+"""Arguments that several commands share: the data folder, and how a method is asked.
+
+What belongs here: argparse definitions and the reading of `--set`. What does not: what a command does
+(`commands/`).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pipelines.errors import UserError
+
+DEFAULT_BUDGET_TOKENS = 1000
+
+
+def add_data_argument(parser: argparse.ArgumentParser) -> None:
+    """--data: where tables, indexes and releases lie."""
+    parser.add_argument("--data", metavar="DIR", help="data folder (default: $ESPALIER_DATA)")
+
+
+def add_release_argument(parser: argparse.ArgumentParser) -> None:
+    """--release: another release than the served one."""
+    parser.add_argument("--release", type=int, metavar="N",
+                        help="read this release (default: the served one)")
+
+
+def add_query_arguments(parser: argparse.ArgumentParser) -> None:
+    """How a method is asked: budget, router, reader, k, the method's own options."""
+    parser.add_argument("--budget", type=int, default=DEFAULT_BUDGET_TOKENS, metavar="TOKENS",
+                        help="tokens that the context may have (default: %(default)s)")
+    parser.add_argument("--router", default="similarity", metavar="NAME",
+                        help="router of rdr2: similarity, deterministic, no language model "
+                             "(default: %(default)s)")
+    parser.add_argument("--reader", default="none", metavar="NAME",
+                        help="reader of the evidence: none, only evidence (default: %(default)s)")
+    parser.add_argument("--k", type=int, metavar="N",
+                        help="passages to retrieve (default: rdr2 5; flat as many as fill the budget)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="options",
+                        help="an option of the method, as expand_iterations=3; may be repeated")
+
+
+def method_help() -> str:
+    """The methods that exist and their options, for the end of a command's help."""
+    from pipelines.methods.registry import METHODS, make_method
+
+    lines = ["methods:"]
+    for name, entry in METHODS.items():
+        lines.append(f"  {name:12} {entry.meaning}")
+        lines += [f"  {name + '+' + switch:12} {meaning}" for switch, meaning in entry.switches.items()]
+    lines.append("\noptions of methods (--set KEY=VALUE):")
+    for name in METHODS:
+        for option in make_method(name).options:
+            default = "of the release" if option.default is None else option.default
+            lines.append(f"  {name:12} {option.name}: {option.meaning} (default: {default})")
+    return "\n".join(lines) + "\n"
+
+
+def read_assignments(texts: list[str]) -> dict[str, str]:
+    """`--set key=value` by key; the last of a key wins. Raises UserError for a text without `=`."""
+    options = {}
+    for text in texts:
+        key, mark, value = text.partition("=")
+        if not mark or not key.strip():
+            raise UserError(f"--set {text!r}", "no key=value", "a name, = and a value",
+                            "Write it as --set expand_iterations=3.")
+        options[key.strip()] = value.strip()
+    return options

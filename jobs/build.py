@@ -1,0 +1,168 @@
+"""A build in this process: the Dagster jobs `ingest_dumps` and `refresh_corpus`, under one holding of the lock.
+
+What belongs here: the order of a build, and the one error that a failed run comes down to. What does not:
+options and output of the command (`commands/build.py`), the jobs (`refresh.py`). The runs are stored in the
+data folder's instance, so that the UI shows them with their events, checks and logs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
+
+from assets.checks import check_failure
+from assets.partitions import DUMP_FILES
+from assets.stages import Listener, StageEvent, listening
+from jobs.definitions import defs
+from jobs.instance import open_instance
+from jobs.refresh import BUILD_TAGS, ingest_dumps, refresh_corpus
+from jobs.sensors import range_tags
+from pipelines.build_options import BuildOptions, save_build_options
+from pipelines.dump_files import DumpFile, register_dump_files
+from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.locking import build_lock
+from pipelines.settings import DataFolder, profile_by_name
+from pipelines.storage import table_exists
+
+REPOSITORY_TAG = {".dagster/repository": "__repository__@espalier"}
+"""With it the UI lists a run under the job of the code location in `workspace.yaml`."""
+QUIET_LOGS = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What one build was asked for. `profile`: None is ESPALIER_PROFILE, else fast."""
+
+    wikipedia: tuple[str, ...] = ()
+    wiki: str | None = None
+    full_snapshot: bool = False
+    salvage: bool = False
+    namespaces: tuple[int, ...] | None = None
+    profile: str | None = None
+
+
+@dataclass
+class BuildSummary:
+    """What a build did. tables: facts by table (rows, processed, changed, version)."""
+
+    release: int = 0
+    published: bool = False
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    run_ids: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def n_changed(self) -> int:
+        """Rows that were inserted, updated or deleted, over all tables."""
+        return sum(facts["changed"] for facts in self.tables.values())
+
+    def note(self, event: StageEvent) -> None:
+        """Take over what a stage says of itself."""
+        if event.state == "running":
+            return
+        self.stage_seconds[event.name] = event.seconds
+        if event.name == "release":
+            self.release, self.published = event.facts.get("release", 0), event.facts.get("published", False)
+        self.tables.update({name: facts for name, facts in event.facts.items() if isinstance(facts, dict)})
+
+
+def build(data: DataFolder, request: BuildRequest, listener: Listener | None = None) -> BuildSummary:
+    """Read the dump files, refresh the corpus, publish a release if anything changed.
+
+    Raises UserError for bad options and files, RunFailure when another build runs, a check fails or a stage
+    cannot finish. The served release is unchanged then, and the same command completes the build.
+    """
+    begin, summary = time.perf_counter(), BuildSummary()
+    events: list[StageEvent] = []
+    profile = profile_by_name(request.profile)
+    with build_lock(data), listening(summary.note), listening(events.append):
+        files = _registered(data, request)
+        if request.namespaces is not None:
+            save_build_options(data, BuildOptions(namespaces=request.namespaces))
+        instance = open_instance(data, profile.name)
+        close_dead_runs(instance)
+        with listening(listener) if listener else listening(_ignore):
+            if files:
+                summary.run_ids.append(_ingest(data, instance, request, files, events))
+            summary.run_ids.append(_run(data, instance, refresh_corpus.name, events, {}, {}))
+    summary.seconds = time.perf_counter() - begin
+    return summary
+
+
+def _registered(data: DataFolder, request: BuildRequest) -> list[DumpFile]:
+    if request.full_snapshot and not request.wikipedia:
+        raise UserError("--full-snapshot", "no dump file was given", "all files of the wiki's dump",
+                        "Name them with --wikipedia FILE….")
+    files = register_dump_files(data, request.wikipedia)
+    if not files and not table_exists(data, "pages"):
+        raise UserError(f"data folder {data.root}", "no pages yet and no dump file was given",
+                        "a dump to build from", "Name one with --wikipedia FILE.")
+    return files
+
+
+def close_dead_runs(instance: dg.DagsterInstance) -> None:
+    """Mark builds that are stored as running but whose process is gone: who holds the lock is the only one."""
+    running = dg.RunsFilter(tags=BUILD_TAGS, statuses=[dg.DagsterRunStatus.STARTED])
+    for run in instance.get_runs(running):
+        instance.report_run_failed(run, "The process of this run ended before the run did.")
+
+
+def _ingest(data: DataFolder, instance: dg.DagsterInstance, request: BuildRequest,
+            files: Sequence[DumpFile], events: list[StageEvent]) -> str:
+    """One run over the range of partitions from the first of these files to the last."""
+    partitions = str(DUMP_FILES.name)
+    instance.add_dynamic_partitions(partitions, [file.key for file in files])
+    given = {file.key for file in files}
+    keys = [key for key in instance.get_dynamic_partitions(partitions) if key in given]
+    config = {"keys": keys, "full_snapshot": request.full_snapshot, "salvage": request.salvage,
+              **({"wiki": request.wiki} if request.wiki else {})}
+    return _run(data, instance, ingest_dumps.name, events, {"ops": {"pages": {"config": config}}},
+                range_tags(keys))
+
+
+def _run(data: DataFolder, instance: dg.DagsterInstance, job: str, events: list[StageEvent],
+         run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
+    """Run a job in this process and return its run id. Raises the EspalierError that it failed with."""
+    try:
+        result = defs.resolve_job_def(job).execute_in_process(
+            instance=instance, run_config={**QUIET_LOGS, **run_config}, tags={**REPOSITORY_TAG, **tags})
+    except DagsterExecutionInterruptedError as error:
+        raise KeyboardInterrupt from error
+    # Whatever a stage raises comes through here, and is raised again as one clear error with its cause.
+    except Exception as error:
+        raise _clear_error(data, job, events, error) from error
+    return str(result.run_id)
+
+
+def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: BaseException) -> EspalierError:
+    for cause in causes(error):
+        if isinstance(cause, EspalierError):
+            return cause
+    last = events[-1] if events else StageEvent("start")
+    if failed := last.facts.get("failed"):
+        return check_failure(last.name.removesuffix(" checks"), failed, data)
+    root = list(causes(error))[-1]
+    message = str(root).strip().splitlines() or [""]
+    return RunFailure(f"job {job}, stage {last.name}", f"{type(root).__name__}: {message[0][:300]}",
+                      "a stage that ends well",
+                      "Run the command again: it goes on where it ended. With --debug it shows the traceback.")
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from, outermost first; Dagster keeps the cause of a step apart."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = getattr(current, "user_exception", None) or current.__cause__
+
+
+def _ignore(event: StageEvent) -> None:
+    """A listener for builds that nobody watches."""

@@ -1,0 +1,74 @@
+"""`espalier build`: dump files to a published release."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+
+EXAMPLES = """examples:
+  espalier build --data corpus --wikipedia enwiki-latest-pages-articles.xml.bz2
+  espalier build --data corpus --wikipedia part1.bz2 part2.bz2 --full-snapshot
+  espalier build --data corpus                 refresh after a change of the settings or the code
+
+A second build of the same files changes nothing. A build that was killed is completed by the same command.
+Exit codes: 0 done, 1 the build could not finish (the served release is unchanged), 2 wrong input.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the CLI."""
+    parser = subparsers.add_parser(
+        "build", help="read dumps into trees, sentences, vectors and indexes, and publish a release",
+        description="Read Wikipedia dumps, refresh what changed, check it, and publish it as one release.",
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", metavar="DIR", help="data folder; without it ESPALIER_DATA")
+    parser.add_argument("--wikipedia", metavar="FILE", nargs="+", default=[], action="extend",
+                        help="dump files: XML exports, plain or as .bz2 (also multistream), .gz, .xz")
+    parser.add_argument("--wiki", metavar="NAME", help="database name of the wiki, where the dump has none")
+    parser.add_argument("--full-snapshot", action="store_true",
+                        help="the files are the whole wiki: remove pages that are in none of them")
+    parser.add_argument("--salvage", action="store_true",
+                        help="take the whole pages before the cut of a damaged file")
+    parser.add_argument("--namespaces", metavar="NUMBER", nargs="+", type=int,
+                        help="namespaces that become documents (0: articles); kept for later builds")
+    parser.add_argument("--profile", choices=("fast", "full"),
+                        help="fast: one laptop; full: a cluster. Without it ESPALIER_PROFILE, else fast")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build and print what was done. Raises UserError and RunFailure."""
+    from jobs.build import BuildRequest, build
+    from jobs.progress import Progress, own_screen
+    from pipelines.settings import DataFolder
+
+    data = DataFolder.at(args.data)
+    request = BuildRequest(
+        wikipedia=tuple(args.wikipedia), wiki=args.wiki, full_snapshot=args.full_snapshot,
+        salvage=args.salvage, namespaces=tuple(args.namespaces) if args.namespaces else None,
+        profile=args.profile)
+    if getattr(args, "debug", False):
+        summary = build(data, request, Progress(sys.stderr))
+    else:
+        with own_screen(data.state / "build.log") as screen:
+            try:
+                summary = build(data, request, Progress(screen))
+            except BaseException:
+                traceback.print_exc()
+                raise
+    print_summary(summary)
+    return 0
+
+
+def print_summary(summary: object) -> None:
+    """The result as a table on stdout."""
+    from jobs.build import BuildSummary
+    from pipelines.schemas import RELEASED_TABLES
+
+    assert isinstance(summary, BuildSummary)
+    print(f"{'table':<12} {'rows':>12} {'changed':>12} {'version':>8}")
+    for name in RELEASED_TABLES:
+        if facts := summary.tables.get(name):
+            print(f"{name:<12} {facts['rows']:>12,} {facts['changed']:>12,} {facts['version']:>8}")
+    state = "published" if summary.published else "nothing changed, still served"
+    print(f"release {summary.release} ({state}) in {summary.seconds:.1f} s")

@@ -1,0 +1,248 @@
+"""The facade: open a corpus, ask it, show its documents. What the command line and notebooks use.
+
+    >>> from pipelines import Corpus                                                  # doctest: +SKIP
+    >>> Corpus.open("data").ask("Who founded it?", method="rdr2").context             # doctest: +SKIP
+
+What belongs here: checking what the user asks for, calling a method, packing under the budget, and finding
+the release that a citation names. What does not: retrieval (`retrieval/`), methods (`methods/`), rendering.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.documents.citation import Address, parse_address, resolve, version_of
+from pipelines.documents.render import Rendering
+from pipelines.documents.tree import Document, Node
+from pipelines.errors import UserError
+from pipelines.methods.base import Filters, Request, RetrievalCorpus, Trace
+from pipelines.methods.registry import make_method
+from pipelines.methods.routers import check_router
+from pipelines.retrieval.budget import Context, Evidence, pack
+from pipelines.schemas import SOURCES
+from pipelines.settings import DataFolder
+
+if TYPE_CHECKING:
+    from pipelines.retrieval.corpus import ReleasedCorpus
+
+READERS = ("none",)
+MOST_K = 1000
+MOST_BUDGET_TOKENS = 1_000_000
+EXPORT_CHUNK_DOCUMENTS = 64
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `ask` returns. `packed` is the context with the places of what it shows; not part of the JSON."""
+
+    question: str
+    method: str
+    release: int
+    budget_tokens: int
+    answer: str | None
+    trace: list[dict[str, Any]]
+    llm_calls: int
+    tokens_in: int
+    tokens_out: int
+    latency_s: float
+    packed: Context
+
+    @property
+    def context(self) -> str:
+        """The rendered evidence, as a reader gets it."""
+        return self.packed.text
+
+    @property
+    def context_tokens(self) -> int:
+        """Length of the context by the release's token counter."""
+        return self.packed.n_tokens
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The evidence by document."""
+        return self.packed.evidence
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `ask --json` prints."""
+        return {
+            "question": self.question, "method": self.method, "release": self.release,
+            "budget_tokens": self.budget_tokens, "context_tokens": self.context_tokens,
+            "context": self.context, "evidence": [item.to_json() for item in self.evidence],
+            "answer": self.answer, "trace": self.trace, "llm_calls": self.llm_calls,
+            "tokens_in": self.tokens_in, "tokens_out": self.tokens_out,
+            "latency_s": round(self.latency_s, 6),
+        }
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an address names: the document at the release where it has that version, the node, its words."""
+
+    address: Address
+    release: int
+    document: Document
+    node: Node
+    words: Rendering
+
+
+class Corpus:
+    """One release of a data folder. Instances may be shared between threads."""
+
+    def __init__(self, data: DataFolder, corpus: ReleasedCorpus) -> None:
+        self.data, self._corpus = data, corpus
+
+    @classmethod
+    def open(cls, data: str | os.PathLike[str] | DataFolder | None = None,
+             release: int | None = None) -> Corpus:
+        """Open the served release of a data folder, or another one of its releases.
+
+        data: the folder; None takes ESPALIER_DATA. Raises UserError for a folder without releases or a
+        release that does not exist, RunFailure for a damaged one.
+        """
+        from pipelines.retrieval.corpus import ReleasedCorpus
+
+        folder = data if isinstance(data, DataFolder) else DataFolder.at(data)
+        return cls(folder, ReleasedCorpus.open(folder, release))
+
+    @property
+    def release(self) -> int:
+        """Number of the release."""
+        return self._corpus.release.number
+
+    @property
+    def retrieval(self) -> RetrievalCorpus:
+        """What methods read."""
+        return self._corpus
+
+    def ask(self, question: str, method: str = "rdr2", budget: int = 1000, k: int | None = None,
+            router: str = "similarity", source: str | None = None, titles: Sequence[str] = (),
+            reader: str = "none", options: Mapping[str, object] | None = None) -> Answer:
+        """Find evidence for a question within a budget of tokens.
+
+        k: units to retrieve, None for the method's default. source, titles: search only there. options: the
+        method's own settings (`--set`). Raises UserError for whatever of this cannot be.
+        """
+        if reader not in READERS:
+            raise UserError(f"reader {reader!r}", "no such reader", f"one of {', '.join(READERS)}",
+                            "Correct --reader.")
+        self._check_titles(titles)
+        request = make_request(question, budget, k=k, router=router, source=source, titles=titles,
+                               options=options)
+        return answer(request, method, self._corpus, self.release)
+
+    def _check_titles(self, titles: Sequence[str]) -> None:
+        known = {row["title"] for row in self.documents()} if titles else set()
+        for title in titles:
+            if title not in known:
+                raise UserError(f"title {title!r}", f"no document of release {self.release} has it",
+                                "the exact title of a document", "Correct --title.")
+
+    def show(self, address: str) -> Shown:
+        """The words at a document id or a citation.
+
+        Without @ the document of this release is taken. One whose version differs is looked up in the kept
+        releases, the newest first. Raises UserError when no release has it, naming both versions.
+        """
+        parsed = parse_address(address)
+        document = self.document(parsed.doc_id)
+        release = self.release
+        if not parsed.fits(document):
+            release, document = self._in_kept_releases(parsed, document)
+        node, words = resolve(parsed, document)
+        return Shown(parsed, release, document, node, words)
+
+    def document(self, doc_id: str) -> Document:
+        """The tree of a document. Raises UserError for an id without a tree, naming what became of it."""
+        try:
+            return self._corpus.document(doc_id)
+        except KeyError:
+            raise self._no_document(doc_id) from None
+
+    def _no_document(self, doc_id: str) -> UserError:
+        found = f"release {self.release} has no such document"
+        reader = self._corpus.reader
+        for row in reader.rows_of_documents("documents", ["status", "reason"], [doc_id]):
+            found = f"it has no tree: {row['status']}" + (f" ({row['reason']})" if row["reason"] else "")
+        return UserError(f"document {doc_id}", found, "the id of a document with a tree, such as enwiki:12",
+                         "See the ids with `espalier export-trees`, or in the citations of an answer.")
+
+    def _in_kept_releases(self, address: Address, served: Document) -> tuple[int, Document]:
+        from pipelines.releases import list_releases
+        from pipelines.retrieval.corpus import ReleasedCorpus
+
+        kept = {release.number for release in list_releases(self.data) if not release.cleaned}
+        for number in sorted(kept - {self.release}, reverse=True):
+            try:
+                document = ReleasedCorpus.open(self.data, number).document(address.doc_id)
+            except KeyError:
+                continue
+            if address.fits(document):
+                return number, document
+        raise UserError(
+            f"citation {address}", f"{address.doc_id} has version {version_of(served)} in release "
+            f"{self.release}, and no kept release has another that fits", f"version {address.version}",
+            f"See its present words with `espalier show {address.doc_id}`.")
+
+    def documents(self) -> list[dict[str, Any]]:
+        """All documents with a tree, by id: doc_id, title, uri, status, n_nodes, n_sentences, n_tokens."""
+        columns = ["doc_id", "title", "uri", "status", "n_nodes", "n_sentences", "n_tokens"]
+        return self._corpus.reader.rows("documents", columns, "n_nodes > 0", order_by=["doc_id"])
+
+    def trees(self) -> Iterator[Document]:
+        """All trees, bucket by bucket, a bounded number in memory at a time."""
+        rows = self._corpus.reader.rows("documents", ["doc_id"], "n_nodes > 0", order_by=["bucket", "doc_id"])
+        doc_ids = [row["doc_id"] for row in rows]
+        for begin in range(0, len(doc_ids), EXPORT_CHUNK_DOCUMENTS):
+            chunk = doc_ids[begin: begin + EXPORT_CHUNK_DOCUMENTS]
+            documents = self._corpus.documents(chunk)
+            yield from (documents[doc_id] for doc_id in chunk)
+
+
+def make_request(question: str, budget: int = 1000, *, k: int | None = None, router: str = "similarity",
+                 source: str | None = None, titles: Sequence[str] = (),
+                 options: Mapping[str, object] | None = None) -> Request:
+    """A checked request. Raises UserError for an empty question, numbers out of range, unknown names."""
+    # What a terminal passes on as undecodable bytes has no tokens; the rest of the question has.
+    words = question.encode("utf-8", "replace").decode().strip()
+    if not words:
+        raise UserError("question", "empty", "a question in words", "Give the question as the last argument.")
+    _check_number("budget", budget, 1, MOST_BUDGET_TOKENS)
+    if k is not None:
+        _check_number("k", k, 0, MOST_K)
+    if source is not None and source not in SOURCES:
+        raise UserError(f"source {source!r}", "no such source", f"one of {', '.join(SOURCES)}",
+                        "Correct --source.")
+    check_router(router)
+    return Request(words, budget, k, Filters(source, tuple(titles)), router,
+                   {name: _option_text(value) for name, value in (options or {}).items()})
+
+
+def _check_number(name: str, value: int, lowest: int, highest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise UserError(name, repr(value), f"a whole number from {lowest} to {highest}", f"Correct --{name}.")
+
+
+def _option_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def answer(request: Request, method_name: str, corpus: RetrievalCorpus, release: int) -> Answer:
+    """Run one method for one request and pack what it found: the one path of `ask` and `evaluate`.
+
+    Raises UserError for an unknown method or option.
+    """
+    method = make_method(method_name)
+    trace = Trace()
+    begin = time.perf_counter()
+    retrieved = method.retrieve(request, corpus, trace)
+    with trace.step("pack", n_pieces=len(retrieved.pieces), budget_tokens=request.budget_tokens) as step:
+        context = pack(retrieved.pieces, corpus, request.budget_tokens)
+        step |= {"n_taken": context.n_taken, "n_skipped": context.n_skipped, "is_cut": context.is_cut,
+                 "context_tokens": context.n_tokens}
+    return Answer(request.question, method.name, release, request.budget_tokens, None, trace.steps,
+                  retrieved.llm_calls, retrieved.tokens_in, retrieved.tokens_out,
+                  time.perf_counter() - begin, context)

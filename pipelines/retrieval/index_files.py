@@ -1,0 +1,122 @@
+"""An index's folder on disk: its manifest, its digests, and the local copy of a remote one.
+
+What belongs here: what dense and sparse indexes share as files. What does not: their content. A folder holds
+files and, written last, `manifest.json` with the size and SHA-256 of each: a folder without a manifest is
+unfinished, and damage is met as one clear error rather than as strange results. Digests are compared once
+for each state of a file: a stamp in the local state folder remembers size and time of what was compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipelines import files
+from pipelines.errors import RunFailure
+from pipelines.models.export import file_sha256
+from pipelines.releases import INDEX_MANIFEST
+from pipelines.settings import DataFolder
+
+Manifest = dict[str, Any]
+
+
+def finish_folder(folder: Path, content: Manifest) -> Manifest:
+    """Write the manifest of a folder whose files are complete: `content` and each file's size and digest."""
+    facts = {path.name: {"size_bytes": path.stat().st_size, "sha256": file_sha256(path)}
+             for path in sorted(folder.iterdir())
+             if path.is_file() and not path.name.startswith(".") and path.name != INDEX_MANIFEST}
+    manifest = {**content, "files": facts}
+    files.write_json(str(folder / INDEX_MANIFEST), manifest)
+    return manifest
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """The manifest of a finished folder, local or remote; None when it is missing or no JSON object."""
+    try:
+        manifest = files.read_json(f"{folder}/{INDEX_MANIFEST}")
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
+
+
+@contextmanager
+def building(data: DataFolder, relative: str) -> Iterator[Path]:
+    """An empty local folder to build an index in; on success it is at `relative` of the data folder.
+
+    Locally that is the folder itself. For a data folder on an object store it is one in the state folder,
+    which is uploaded, the manifest last.
+    """
+    target = f"{data.root}/{relative}"
+    files.remove_folder(target)
+    local = _local_copy(data, relative) if files.is_remote(data.root) else Path(target)
+    files.remove_folder(str(local))
+    local.mkdir(parents=True)
+    yield local
+    if files.is_remote(data.root):
+        for name in sorted(os.listdir(local), key=lambda name: (name == INDEX_MANIFEST, name)):
+            if not name.startswith("."):
+                files.upload(local / name, f"{target}/{name}")
+
+
+def opened(data: DataFolder, relative: str) -> tuple[Path, Manifest]:
+    """The local folder of a finished index and its manifest; a remote one is copied when it is new here.
+
+    Raises RunFailure when the index is missing or damaged.
+    """
+    target = f"{data.root}/{relative}"
+    manifest = read_manifest(target)
+    if manifest is None:
+        raise _broken(data, target, f"no readable {INDEX_MANIFEST}")
+    if not files.is_remote(data.root):
+        folder = Path(target)
+    else:
+        folder = _local_copy(data, relative)
+        if read_manifest(str(folder)) != manifest:
+            files.remove_folder(str(folder))
+            folder.mkdir(parents=True)
+            for name in manifest["files"]:
+                files.download(f"{target}/{name}", folder / name)
+            files.write_json(str(folder / INDEX_MANIFEST), manifest)
+    _verify(data, target, folder, manifest)
+    return folder, manifest
+
+
+def _local_copy(data: DataFolder, relative: str) -> Path:
+    return data.state / "copies" / relative
+
+
+def _verify(data: DataFolder, target: str, folder: Path, manifest: Manifest) -> None:
+    stamp_path = data.state / "verified" / f"{target.rpartition('/indexes/')[2].replace('/', '-')}.json"
+    stamp: dict[str, list[Any]] = {}
+    for name, facts in manifest["files"].items():
+        try:
+            status = (folder / name).stat()
+        except FileNotFoundError:
+            raise _broken(data, target, f"{name} is missing") from None
+        if status.st_size != facts["size_bytes"]:
+            raise _broken(data, target, f"{name} has {status.st_size} bytes, not {facts['size_bytes']}")
+        stamp[name] = [status.st_mtime_ns, status.st_ino, facts["sha256"]]
+    try:
+        known = json.loads(stamp_path.read_bytes())
+    except (OSError, ValueError):
+        known = None
+    if known == stamp:
+        return
+    for name, facts in manifest["files"].items():
+        if file_sha256(folder / name) != facts["sha256"]:
+            raise _broken(data, target, f"the bytes of {name} are not those that were built")
+    try:
+        files.write_json(str(stamp_path), stamp)
+    except PermissionError:
+        # Someone who may only read the data folder pays for the comparison every time.
+        return
+
+
+def _broken(data: DataFolder, target: str, what: str) -> RunFailure:
+    return RunFailure(f"index {target}", what, "the files that its build wrote",
+                      f"Run `espalier build --data {data.root}`, which builds it again, or serve another "
+                      "release with `espalier release use N`.")

@@ -1,0 +1,170 @@
+"""Reading dump files in Spark's Python workers: which part of which file, and pages as Arrow batches.
+
+What belongs here: the plan of splits and the generator that runs in a task. What does not: what becomes of
+the pages (`pages.py`) and the XML (`pipelines/documents/readers/dump.py`). A task holds one batch of pages
+at a time. A fault in a file ends only its split; it is reported as data, so that good files go on.
+"""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pipelines.documents.readers.dump import DumpError, Page, bz2_stream_offsets, iter_pages, read_site_info
+from pipelines.documents.readers.namespaces import is_language
+from pipelines.documents.readers.siteinfo import SiteInfo
+from pipelines.documents.readers.streams import READ_BYTES
+from pipelines.dump_files import DumpFile
+from pipelines.errors import UserError
+from pipelines.schemas import PAGES, arrow_type
+from pipelines.storage import bucket_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MINIMUM_SPLIT_BYTES = 4 << 20
+"""Compressed bytes: a smaller part of a file is not worth a task."""
+SPLITS_PER_CORE = 3
+TAIL_BYTES = 256
+BATCH_BYTES = 4 << 20
+"""Text of one Arrow batch; what a task holds is a batch and the largest page."""
+
+# A page row has `split` and `position` beside the table's columns; a row with `report` ends each split.
+EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("report", "string"), ("page_ids", "array<bigint>"))
+STAGED_DDL = ", ".join(f"`{name}` {kind}" for name, kind in (
+    *((column.name, column.type) for column in PAGES.columns), *EXTRA_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Split:
+    """A part of a dump file: the pages that begin in [start, end) bytes; None means the whole file."""
+
+    file: DumpFile
+    wiki: str
+    start: int | None
+    end: int | None
+
+
+def wiki_of(file: DumpFile, wiki: str | None) -> SiteInfo:
+    """The wiki of a dump file, named `wiki` if given, else by its dbname.
+
+    Raises DumpError when the head of the file cannot be read, UserError when nothing names the wiki.
+    """
+    info = read_site_info(file.path)
+    name = wiki or info.wiki
+    if name is None:
+        raise UserError(f"dump {file.path}", "it does not name its wiki (no <dbname> in <siteinfo>)",
+                        "a database name such as enwiki", "Name it with --wiki NAME.")
+    prefix = name.removesuffix("wiki").replace("_", "-")
+    language = info.language or (prefix if is_language(prefix) else "")
+    return replace(info, wiki=name, language=language)
+
+
+def plan_splits(file: DumpFile, wiki: str, cores: int) -> list[Split]:
+    """The splits of a file, in its order: several of a multistream bz2, else one."""
+    offsets = bz2_stream_offsets(file.path)
+    target = max(MINIMUM_SPLIT_BYTES, file.size_bytes // (cores * SPLITS_PER_CORE))
+    borders = offsets[:1]
+    for offset in offsets[1:]:
+        if offset - borders[-1] >= target and file.size_bytes - offset >= target // 2:
+            borders.append(offset)
+    if len(borders) < 2:
+        return [Split(file, wiki, None, None)]
+    return [Split(file, wiki, start, end) for start, end in zip(borders, [*borders[1:], None], strict=True)]
+
+
+def missing_end(file: DumpFile) -> DumpError | None:
+    """The fault of a multistream dump that was cut between two streams; None for any other file.
+
+    The tasks that read its ranges would not notice: each range is whole. A last stream that cannot be
+    decompressed is left to them.
+    """
+    offsets = bz2_stream_offsets(file.path)
+    if len(offsets) < 2:
+        return None
+    decoder, tail = bz2.BZ2Decompressor(), b""
+    with open(file.path, "rb") as stream:
+        stream.seek(offsets[-1])
+        while not decoder.eof and (data := stream.read(READ_BYTES)):
+            try:
+                tail = (tail + decoder.decompress(data))[-TAIL_BYTES:]
+            except OSError:
+                return None
+    if not decoder.eof or tail.rstrip().endswith(b"</mediawiki>"):
+        return None
+    return DumpError(file.path, file.size_bytes, "the file ends before </mediawiki>",
+                     "a complete MediaWiki XML export",
+                     "Download the file again and compare its checksum, or pass --salvage to take the whole "
+                     "pages in front of the fault.")
+
+
+def read_splits(batches: Iterable[pa.RecordBatch], splits: list[Split], n_buckets: int,
+                batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows of STAGED_DDL for the splits whose numbers come in the column `id`."""
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            yield from _read_split(number, splits[number], n_buckets, batch_rows)
+
+
+def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    rows: list[dict[str, Any]] = []
+    n_bytes = n_pages = 0
+    page_ids: list[int] = []
+    rejects: list[tuple[str, str, str, str | None]] = []
+    report: dict[str, Any] = {"error": None, "offset": None}
+    try:
+        for page in iter_pages(split.file.path, start=split.start, end=split.end):
+            if fault := _fault(page):
+                rejects.append((f"{split.file.key}:{page.title}", *fault, (page.text or "")[:500] or None))
+                continue
+            rows.append(_row(page, split, n_buckets, number, n_pages))
+            page_ids.append(page.page_id)
+            n_pages += 1
+            n_bytes += len(page.text or "")
+            if len(rows) >= batch_rows or n_bytes >= BATCH_BYTES:
+                yield _batch(rows)
+                rows, n_bytes = [], 0
+    except DumpError as error:
+        report = {"error": [error.found, error.expected, error.next_step], "offset": error.offset}
+    report |= {"n_pages": n_pages, "rejects": rejects, "file": split.file.key}
+    rows.append({"dump_file": split.file.key, "split": number, "report": json.dumps(report),
+                 "page_ids": page_ids})
+    yield _batch(rows)
+
+
+def _fault(page: Page) -> tuple[str, str] | None:
+    """Reason and detail of a page that cannot be a row; None for a good page."""
+    if page.page_id <= 0:
+        return "page_id_not_positive", f"page id {page.page_id}"
+    if page.revision_id < 0:
+        return "revision_id_negative", f"revision id {page.revision_id}"
+    return None
+
+
+def _row(page: Page, split: Split, n_buckets: int, number: int, position: int) -> dict[str, Any]:
+    doc_id = f"{split.wiki}:{page.page_id}"
+    return {
+        "doc_id": doc_id, "bucket": bucket_of(doc_id, n_buckets), "source": "wikipedia",
+        "wiki": split.wiki, "page_id": page.page_id, "title": page.title, "namespace": page.namespace,
+        "redirect_to": page.redirect_to, "revision_id": page.revision_id,
+        "revision_time": page.revision_time, "dump_file": split.file.key, "text": page.text,
+        "content_sha256": hashlib.sha256((page.text or "").encode()).hexdigest(),
+        "split": number, "position": position,
+    }
+
+
+def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist(rows, schema=_staged_schema())
+
+
+def _staged_schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema([*((column.name, arrow_type(column.type)) for column in PAGES.columns),
+                      *((name, arrow_type(kind)) for name, kind in EXTRA_COLUMNS)])

@@ -1,0 +1,285 @@
+"""Dump files → the tables `pages` and `dump_files`.
+
+What belongs here: which files are new, which of a page's revisions wins, what is deleted by a full snapshot,
+and that a damaged file leaves no page behind. What does not: reading dumps (`dumps.py`). All files of a call
+are one Spark job. Its rows are staged on Spark's disks first, for only the end of a file says whether it is
+whole. `pages` is committed before `dump_files`: a kill in between only makes the next run read again.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.documents.readers.dump import DumpError
+from pipelines.documents.readers.siteinfo import SiteInfo
+from pipelines.dump_files import DumpFile, register_dump_files
+from pipelines.errors import EspalierError
+from pipelines.schemas import DUMP_FILES, PAGES
+from pipelines.settings import DataFolder, Profile
+from pipelines.storage import TableReader, table_exists
+from spark_jobs.dumps import STAGED_DDL, Split, missing_end, plan_splits, read_splits, wiki_of
+from spark_jobs.stages import Session, Stage, session_of
+from spark_jobs.tables import (
+    CHANGE,
+    Reject,
+    RowChanges,
+    StageResult,
+    append_rejects,
+    append_rows,
+    differences,
+    ensure_table,
+    is_empty,
+    n_buckets,
+    read_table,
+    rows_of_last_commit,
+    write_differences,
+)
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """What became of one dump file. status: read, salvaged, known (read by an earlier run) or failed."""
+
+    key: str
+    path: str
+    size_bytes: int
+    sha256: str
+    status: str
+    wiki: str | None = None
+    n_pages: int = 0
+    error: EspalierError | None = None
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """The files of a call, in its order, and what happened to `pages`."""
+
+    stage: StageResult
+    files: tuple[FileOutcome, ...] = ()
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Path → error text of the files that could not be read."""
+        return {file.path: str(file.error) for file in self.files if file.error}
+
+
+@dataclass
+class _Reading:
+    """Pending files on their way: how each is split, and what came of it."""
+
+    splits: list[Split] = field(default_factory=list)
+    infos: dict[str, SiteInfo] = field(default_factory=dict)
+    cuts: dict[str, DumpError] = field(default_factory=dict)
+    """Faults of files that salvage takes a part of."""
+    errors: dict[str, EspalierError] = field(default_factory=dict)
+    taken: list[int] = field(default_factory=list)
+    """Numbers of the splits whose pages count."""
+    n_pages: dict[str, int] = field(default_factory=dict)
+    """Pages of each file that was read; its keys are the good files."""
+    rejects: list[Reject] = field(default_factory=list)
+
+
+def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
+                      files: Iterable[str | os.PathLike[str]], *, wiki: str | None = None,
+                      full_snapshot: bool = False, salvage: bool = False) -> IngestResult:
+    """Read dump files that were not read before into `pages`; of each page the newest revision stays.
+
+    wiki: database name, where the dumps do not say it. full_snapshot: these files are the whole wiki, so
+    that pages of the asked namespaces that are in none of them are deleted, if every file was read to its
+    end. salvage: take the whole pages before the cut of a damaged file.
+
+    A file that cannot be read commits nothing and is in `IngestResult.failures`. With no new file and no
+    snapshot nothing is done and no session is started. Raises UserError for a path that cannot be opened,
+    RunFailure for what a table or another writer does.
+    """
+    given = register_dump_files(data, [os.fspath(path) for path in files])
+    stage = Stage.start(data, "pages", (), {})
+    known = _known(data, given, wiki)
+    pending = [file for file in given if file.key not in known]
+    if not pending and not full_snapshot:
+        return IngestResult(stage.idle(), _outcomes(given, known, _Reading()))
+    session = session_of(spark)
+    for table in ("pages", "dump_files"):
+        ensure_table(session, data, table, profile)
+    reading = _plan(pending, wiki, salvage, session.sparkContext.defaultParallelism)
+    staged = _stage(session, reading, n_buckets(data, profile), profile)
+    try:
+        _judge(staged, reading, salvage)
+        snapshot = _snapshot(session, data, given, known, reading, staged) if full_snapshot else None
+        changes = _write_pages(session, data, _newest(staged, reading), snapshot, profile)
+        if reading.n_pages:
+            _write_dump_files(session, data, staged, reading, {file.key: file for file in pending})
+    finally:
+        staged.unpersist()
+    n_rejects = append_rejects(session, data, profile, reading.rejects)
+    n_pages = sum(reading.n_pages.values())
+    details = {"files_read": len(reading.n_pages), "files_known": len(known),
+               "files_failed": len(reading.errors), "rejects": n_rejects,
+               "size_bytes": sum(file.size_bytes for file in pending if file.key in reading.n_pages)}
+    result = stage.finish(changes, n_read=n_pages, n_processed=n_pages, details=details)
+    return IngestResult(result, _outcomes(given, known, reading))
+
+
+def _known(data: DataFolder, given: list[DumpFile], wiki: str | None) -> dict[str, dict[str, Any]]:
+    """Key → row of `dump_files` for the files whose bytes were read before, under whatever name."""
+    if not table_exists(data, "dump_files"):
+        return {}
+    rows = TableReader(data).rows("dump_files", ("dump_file", "sha256", "wiki", "complete", "n_pages"))
+    by_hash = {row["sha256"]: row for row in rows if wiki is None or row["wiki"] == wiki}
+    return {file.key: by_hash[file.sha256] for file in given if file.sha256 in by_hash}
+
+
+def _plan(pending: list[DumpFile], wiki: str | None, salvage: bool, cores: int) -> _Reading:
+    """Look into the head of every file and split it; what cannot be opened is an error of that file."""
+    reading = _Reading()
+    for file in pending:
+        try:
+            info = wiki_of(file, wiki)
+            if cut := missing_end(file):
+                if not salvage:
+                    raise cut
+                reading.cuts[file.key] = cut
+            reading.splits += plan_splits(file, str(info.wiki), cores)
+            reading.infos[file.key] = info
+        except EspalierError as error:
+            reading.errors[file.key] = error
+    return reading
+
+
+def _stage(spark: SparkSession, reading: _Reading, buckets: int, profile: Profile) -> DataFrame:
+    """The rows of all splits, one task a split, kept on disk once they were read."""
+    if not reading.splits:
+        return spark.createDataFrame([], STAGED_DDL)
+    task = functools.partial(read_splits, splits=reading.splits, n_buckets=buckets,
+                             batch_rows=profile.arrow_batch_rows)
+    numbers = spark.range(0, len(reading.splits), 1, len(reading.splits))
+    return numbers.mapInArrow(task, STAGED_DDL).persist(StorageLevel.DISK_ONLY)
+
+
+def _judge(staged: DataFrame, reading: _Reading, salvage: bool) -> None:
+    """Read everything, once, and decide from the reports which files and splits are good."""
+    reports = {row["split"]: json.loads(row["report"])
+               for row in staged.where("report IS NOT NULL").select("split", "report").collect()}
+    for key, group in itertools.groupby(range(len(reading.splits)), lambda n: reading.splits[n].file.key):
+        numbers = list(group)
+        faulty = next((n for n in numbers if reports[n]["error"]), None)
+        if faulty is not None:
+            # Pages behind the first fault are not taken: what is missing of a salvaged file is its end.
+            numbers = numbers[:numbers.index(faulty) + 1]
+            error = DumpError(reading.splits[faulty].file.path, reports[faulty]["offset"],
+                              *reports[faulty]["error"])
+            if not salvage or not any(reports[n]["n_pages"] for n in numbers):
+                reading.errors[key] = error
+                continue
+            reading.cuts[key] = error
+        reading.taken += numbers
+        reading.n_pages[key] = sum(reports[n]["n_pages"] for n in numbers)
+        reading.rejects += [Reject("pages", *reject) for n in numbers for reject in reports[n]["rejects"]]
+        if key in reading.cuts:
+            cut = reading.cuts[key]
+            reading.rejects.append(Reject("pages", f"{key}@{cut.offset}", "dump_cut", cut.found))
+
+
+def _newest(staged: DataFrame, reading: _Reading) -> DataFrame:
+    """The pages of the good splits, each at its newest revision, with `rank` to compare revisions by."""
+    ranked = (staged.where(F.col("report").isNull() & F.col("split").isin(reading.taken))
+              .withColumn("rank", _rank()).withColumn("place", F.struct("split", "position")))
+    newest = ranked.groupBy("doc_id").agg(F.max(F.struct("rank", "place"))["place"].alias("place"))
+    repeated = ranked.groupBy("doc_id").count().where("count > 1").limit(1).count()
+    # Texts are joined only where they must be: most dumps hold every page once.
+    return ranked.join(newest, ["doc_id", "place"], "left_semi") if repeated else ranked
+
+
+def _rank() -> Column:
+    """What decides between two copies of a page, the higher one staying, whatever came first.
+
+    The revision id; then, of two copies of one revision, the one that has its text; then its content, for
+    no better reason than that the order of reading must not matter.
+    """
+    return F.struct(
+        F.col("revision_id"), F.col("text").isNotNull(), F.col("content_sha256"),
+        F.col("title"), F.col("namespace"), F.coalesce("redirect_to", F.lit("")))
+
+
+def _snapshot(spark: SparkSession, data: DataFolder, given: list[DumpFile], known: dict[str, dict[str, Any]],
+              reading: _Reading, staged: DataFrame) -> DataFrame | None:
+    """The pages (wiki, page_id) of all files of the call; None unless every one was read to its end."""
+    if reading.errors or reading.cuts or not all(row["complete"] for row in known.values()) or not given:
+        return None
+    keys = [row["dump_file"] for row in known.values()]
+    stored = (read_table(spark, data, "dump_files").where(F.col("dump_file").isin(keys))
+              .select("wiki", F.explode("page_ids").alias("page_id")))
+    read = staged.where("report IS NULL").select("wiki", "page_id")
+    return stored.union(read).distinct()
+
+
+def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, snapshot: DataFrame | None,
+                 profile: Profile) -> RowChanges:
+    """Commit new and newer pages, and the deletions of a snapshot, at once."""
+    if is_empty(data, "pages"):
+        append_rows(data, "pages", pages.select(*PAGES.column_names))
+        return RowChanges(n_inserted=rows_of_last_commit(data, "pages"))
+
+    def differing() -> DataFrame:
+        keys = ["doc_id", "bucket"]
+        table = read_table(spark, data, "pages")
+        old = table.select(*keys, _rank().alias("old_rank"))
+        change = F.when(F.col("old_rank").isNull(), "insert").when(F.col("rank") > F.col("old_rank"), "update")
+        # Ranks are compared first, without the texts; then the few texts that win are fetched.
+        winners = (pages.select(*keys, "rank").join(old, keys, "left").select(*keys, change.alias(CHANGE))
+                   .where(F.col(CHANGE).isNotNull()))
+        rows = pages.join(winners, keys).select(*PAGES.column_names, CHANGE)
+        if snapshot is None:
+            return rows
+        gone = (table.where(F.col("namespace").isin(list(profile.namespaces)))
+                .join(snapshot.select("wiki").distinct(), "wiki", "left_semi")
+                .join(snapshot, ["wiki", "page_id"], "left_anti"))
+        return rows.union(gone.select(*PAGES.column_names, F.lit("delete").alias(CHANGE)))
+
+    return write_differences(spark, data, "pages", differing)
+
+
+def _write_dump_files(spark: SparkSession, data: DataFolder, staged: DataFrame, reading: _Reading,
+                      files: dict[str, DumpFile]) -> None:
+    """Record the good files: from here on their bytes count as read."""
+    now = datetime.now(UTC)
+    rows = []
+    for key in reading.n_pages:
+        file, info, cut = files[key], reading.infos[key], key in reading.cuts
+        rows.append((key, file.path, file.size_bytes, file.sha256, info.wiki, info.language, info.to_json(),
+                     "salvaged" if cut else "read", not cut, reading.n_pages[key], now))
+    known = [c for c in DUMP_FILES.columns if c.name != "page_ids"]
+    described = spark.createDataFrame(rows, ", ".join(f"`{c.name}` {c.type}" for c in known))
+    page_ids = (staged.where(F.col("report").isNotNull() & F.col("split").isin(reading.taken))
+                .groupBy("dump_file").agg(F.flatten(F.collect_list("page_ids")).alias("page_ids")))
+    complete = described.join(page_ids, "dump_file").select(*DUMP_FILES.column_names).coalesce(1)
+    write_differences(spark, data, "dump_files", lambda: differences(
+        DUMP_FILES, complete,
+        read_table(spark, data, "dump_files").where(F.col("dump_file").isin(list(reading.n_pages)))))
+
+
+def _outcomes(given: list[DumpFile], known: dict[str, dict[str, Any]],
+              reading: _Reading) -> tuple[FileOutcome, ...]:
+    outcomes = []
+    for file in given:
+        common = (file.key, file.path, file.size_bytes, file.sha256)
+        if file.key in known:
+            row = known[file.key]
+            outcomes.append(FileOutcome(*common, "known", row["wiki"], row["n_pages"]))
+        elif file.key in reading.n_pages:
+            status = "salvaged" if file.key in reading.cuts else "read"
+            outcomes.append(FileOutcome(*common, status, reading.infos[file.key].wiki, reading.n_pages[file.key]))
+        else:
+            outcomes.append(FileOutcome(*common, "failed", error=reading.errors[file.key]))
+    return tuple(outcomes)

@@ -1,0 +1,150 @@
+"""Watermarks: what a stage's table was last derived from, so that a rebuild does only what is due.
+
+What belongs here: `<data>/stages/<table>.json`, the comparison with the tables as they are, and the
+documents that changed since. What does not: writing rows (`tables.py`). A watermark is written after the
+commit that it describes; losing one only costs a recomputation, because writes compare rows first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines import files
+from pipelines.errors import RunFailure
+from pipelines.settings import DataFolder
+from spark_jobs.tables import RowChanges, StageResult, key_columns, table_version
+
+
+class OnDemand(Protocol):
+    """Has a session that starts when it is first used: a stage that is up to date starts no JVM."""
+
+    @property
+    def session(self) -> SparkSession: ...
+
+
+Session = SparkSession | OnDemand
+"""What a stage takes: a session, or what starts it."""
+
+
+def session_of(source: Session) -> SparkSession:
+    """The session, started now if it was not."""
+    return source if isinstance(source, SparkSession) else source.session
+
+
+def settings_sha256(settings: Mapping[str, Any]) -> str:
+    """Digest of the settings that a stage's rows depend on."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One table, the versions that it is derived from now, and what its rows depend on beside them.
+
+    Made at the start of a stage; `upstream` is what the stage reads, so that a commit that comes later is
+    seen by the next run. Raises RunFailure when an upstream table does not exist.
+    """
+
+    data: DataFolder
+    table: str
+    upstream: Mapping[str, int]
+    settings_sha256: str
+    began: float
+
+    @classmethod
+    def start(cls, data: DataFolder, table: str, upstream: tuple[str, ...],
+              settings: Mapping[str, Any]) -> Stage:
+        """The stage as it begins now."""
+        versions = {}
+        for name in upstream:
+            version = table_version(data, name)
+            if version is None:
+                raise RunFailure(f"table {table}", f"no table {data.table(name)}", "the table it is made from",
+                                 "Run the whole build: espalier build --data DIR --wikipedia FILE.")
+            versions[name] = version
+        return cls(data, table, versions, settings_sha256(settings), time.perf_counter())
+
+    @property
+    def _path(self) -> str:
+        return f"{self.data.stages}/{self.table}.json"
+
+    def watermark(self) -> dict[str, Any] | None:
+        """What the table was last derived from; None when unknown, or when its settings were others."""
+        try:
+            stored = files.read_json(self._path)
+        except (FileNotFoundError, ValueError):
+            return None
+        version = table_version(self.data, self.table)
+        # A table that was removed, or restored to an older state, has nothing to do with the file.
+        if not isinstance(stored, dict) or version is None or version < stored.get("version", 0):
+            return None
+        return stored if stored.get("settings_sha256") == self.settings_sha256 else None
+
+    def idle(self, **fields: Any) -> StageResult:
+        """The result of a stage that did nothing."""
+        version = table_version(self.data, self.table)
+        return StageResult(self.table, version=version or 0, seconds=self.seconds, **fields)
+
+    def unchanged(self) -> StageResult | None:
+        """The result of a stage that has nothing to do; None when it has."""
+        stored = self.watermark()
+        if stored is None or stored["upstream"] != dict(self.upstream):
+            return None
+        # Rows that somebody else wrote are compared again.
+        return self.idle() if table_version(self.data, self.table) == stored["version"] else None
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def finish(self, changes: RowChanges, **fields: Any) -> StageResult:
+        """Write the watermark and return the result; `fields` are further fields of StageResult."""
+        version = table_version(self.data, self.table)
+        assert version is not None
+        files.write_json(self._path, {"upstream": dict(self.upstream), "version": version,
+                                      "settings_sha256": self.settings_sha256})
+        result = StageResult(self.table, n_inserted=changes.n_inserted, n_updated=changes.n_updated,
+                             n_deleted=changes.n_deleted, version=version, changed=bool(changes),
+                             seconds=self.seconds)
+        return replace(result, **fields)
+
+    def changed_documents(self, spark: SparkSession) -> DataFrame | None:
+        """The documents (doc_id, bucket) with a changed row in an upstream table; None means all.
+
+        From Spark's change feed since the watermark. All documents are due when there is no watermark, and
+        when the feed no longer reaches back that far. The caller unpersists the frame.
+        """
+        stored = self.watermark()
+        if stored is None or set(stored["upstream"]) != set(self.upstream):
+            return None
+        feeds = []
+        for name, version in self.upstream.items():
+            since = stored["upstream"][name]
+            if since > version:
+                return None
+            if since < version:
+                feed = (spark.read.format("delta").option("readChangeFeed", "true")
+                        .option("startingVersion", since + 1).option("endingVersion", version)
+                        .load(self.data.table(name)))
+                feeds.append(key_columns(feed))
+        if not feeds:
+            return None
+        changed = feeds[0]
+        for feed in feeds[1:]:
+            changed = changed.union(feed).distinct()
+        changed = changed.persist()
+        try:
+            changed.count()
+        except (PySparkException, Py4JJavaError):
+            # Clean-up removed the files of the feed: the comparison of all rows finds the same changes.
+            changed.unpersist()
+            return None
+        return changed

@@ -1,0 +1,289 @@
+"""Delta tables through Spark: create from `schemas.py`, read, and write only the rows that differ.
+
+What belongs here: everything that touches a table as a whole. What does not: which rows a stage makes (its
+own module) and when it has something to do (`stages.py`). A writer compares first and commits nothing when
+no row differs: a Delta MERGE that changes nothing still rewrites files and makes a version.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.errors import RunFailure
+from pipelines.schemas import TABLES, Table, describe
+from pipelines.settings import DataFolder, Profile
+from pipelines.storage import BUCKETS_PROPERTY, RETENTION, SAMPLE_CHARACTERS, TableReader, table_exists
+
+CONFLICT_RETRIES = 3
+CHANGE = "_change"
+"""Column of prepared differences: insert, update or delete."""
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage did to its table.
+
+    n_read: rows of the upstream that were looked at. n_processed: rows or documents that were worked on
+    again. version: Delta version of the table afterwards. changed: whether a commit was made.
+    """
+
+    table: str
+    n_read: int = 0
+    n_processed: int = 0
+    n_inserted: int = 0
+    n_updated: int = 0
+    n_deleted: int = 0
+    version: int = 0
+    changed: bool = False
+    seconds: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class RowChanges(NamedTuple):
+    """How many rows a write inserted, updated and deleted."""
+
+    n_inserted: int = 0
+    n_updated: int = 0
+    n_deleted: int = 0
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+
+class Reject(NamedTuple):
+    """Something that was not taken: the table it would have gone to, where it came from, a fixed reason."""
+
+    table: str
+    source_ref: str
+    reason: str
+    detail: str | None = None
+    sample: str | None = None
+
+
+def table_version(data: DataFolder, name: str) -> int | None:
+    """Newest version of a table, None when it does not exist. Reads the log alone and needs no session."""
+    from deltalake import DeltaTable
+
+    return int(DeltaTable(data.table(name), without_files=True).version()) if table_exists(data, name) else None
+
+
+def is_empty(data: DataFolder, name: str) -> bool:
+    """Whether a table has no data file."""
+    from deltalake import DeltaTable
+
+    return not DeltaTable(data.table(name)).file_uris()
+
+
+def n_buckets(data: DataFolder, profile: Profile) -> int:
+    """Bucket count of this data folder: fixed when its first table was made, else the profile's."""
+    stored = TableReader(data).n_buckets("pages") if table_exists(data, "pages") else None
+    return stored or profile.n_buckets
+
+
+def ensure_table(spark: SparkSession, data: DataFolder, name: str, profile: Profile) -> int:
+    """Create a table unless it exists; return its version.
+
+    Raises RunFailure when it exists with other columns: a data folder of another release of the project.
+    """
+    table = TABLES[name]
+    version = table_version(data, name)
+    if version is None:
+        spark.sql(_create_statement(table, data.table(name), n_buckets(data, profile)))
+        return 0
+    found = {f.name: f.dataType.simpleString() for f in spark.read.format("delta").load(data.table(name)).schema}
+    expected = {column.name: column.type for column in table.columns}
+    if found != expected:
+        differing = sorted(set(found.items()) ^ set(expected.items()))
+        raise RunFailure(f"table {data.table(name)}", f"differing columns {differing}",
+                         "the columns of pipelines/schemas.py",
+                         "Build into a new data folder, or with the release that made this one.")
+    return version
+
+
+def _create_statement(table: Table, path: str, buckets: int) -> str:
+    columns = ", ".join(
+        f"`{c.name}` {c.type}{'' if c.nullable else ' NOT NULL'} COMMENT {_quoted(describe(c))}"
+        for c in table.columns)
+    properties = {
+        "delta.enableChangeDataFeed": "true",
+        # The log is what releases read back in time: clean-up goes by kept releases, not by age.
+        "delta.logRetentionDuration": RETENTION,
+        "delta.deletedFileRetentionDuration": RETENTION,
+        **{f"delta.constraints.{name}": rule for name, rule in table.constraints().items()},
+    }
+    if table.partition_by:
+        properties[BUCKETS_PROPERTY] = str(buckets)
+    listed = ", ".join(f"{_quoted(key)} = {_quoted(value)}" for key, value in properties.items())
+    partitioning = f"PARTITIONED BY ({table.partition_by})" if table.partition_by else ""
+    return (f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta {partitioning} "
+            f"COMMENT {_quoted(table.meaning)} TBLPROPERTIES ({listed})")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def read_table(spark: SparkSession, data: DataFolder, name: str, version: int | None = None) -> DataFrame:
+    """A table at one version, else at its newest."""
+    reader = spark.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
+    return reader.load(data.table(name))
+
+
+def within(rows: DataFrame, scope: DataFrame | None) -> DataFrame:
+    """The rows whose document is in `scope` (doc_id, bucket); all without one."""
+    return rows if scope is None else rows.join(scope, ["doc_id", "bucket"], "left_semi")
+
+
+def write_changes(spark: SparkSession, data: DataFolder, name: str, rows: DataFrame,
+                  scope: DataFrame | None = None) -> RowChanges:
+    """Make the table hold exactly `rows` for the documents in `scope`, and commit only if that differs.
+
+    rows: the table's columns, at most one row a key. scope: the documents (doc_id, bucket) that `rows` is
+    complete for; rows of the table that belong to them and are not in `rows` are deleted. Without a scope
+    `rows` is complete for the whole table. Raises RunFailure when other writers keep committing first.
+    """
+    table = TABLES[name]
+    ordered = rows.select(*table.column_names)
+    if is_empty(data, name):
+        append_rows(data, name, ordered)
+        return RowChanges(n_inserted=rows_of_last_commit(data, name))
+    return _with_retries(name, lambda: _merge(
+        spark, data, table, differences(table, ordered, within(read_table(spark, data, name), scope))))
+
+
+def differences(table: Table, new: DataFrame, old: DataFrame) -> DataFrame:
+    """The rows to upsert or delete, with `CHANGE` = insert, update or delete.
+
+    Values are compared, not hashes: Spark's hash skips nulls, so that a value that moves from one column
+    to the next would go unseen.
+    """
+    keys = [*table.key, *([table.partition_by] if table.partition_by else [])]
+    others = [c for c in table.columns if c.name not in keys]
+    joined = new.withColumn("_new", F.lit(True)).alias("n").join(
+        old.withColumn("_old", F.lit(True)).alias("o"), keys, "full_outer")
+    differs = F.lit(False)
+    for column in others:
+        differs = differs | ~_comparable(f"n.{column.name}", column.type).eqNullSafe(
+            _comparable(f"o.{column.name}", column.type))
+    change = (F.when(F.col("_new").isNull(), "delete").when(F.col("_old").isNull(), "insert")
+              .when(differs, "update"))
+    return (joined.withColumn(CHANGE, change).where(F.col(CHANGE).isNotNull())
+            .select(*(F.col(k) if k in keys else F.col(f"n.{k}").alias(k) for k in table.column_names), CHANGE))
+
+
+def _comparable(name: str, kind: str) -> Any:
+    """A column that can be compared: maps have no order in Spark, so their entries are sorted."""
+    return F.sort_array(F.map_entries(F.col(name))) if kind.startswith("map") else F.col(name)
+
+
+def _merge(spark: SparkSession, data: DataFolder, table: Table, differences: DataFrame) -> RowChanges:
+    """Write prepared differences (rows with `CHANGE`) in one commit, with none when there are none."""
+    differences = differences.persist()
+    try:
+        groups = [CHANGE, *([table.partition_by] if table.partition_by else [])]
+        counted = differences.groupBy(*groups).count().collect()
+        totals = {kind: sum(row["count"] for row in counted if row[CHANGE] == kind)
+                  for kind in ("insert", "update", "delete")}
+        changes = RowChanges(totals["insert"], totals["update"], totals["delete"])
+        if not changes:
+            return changes
+        if not changes.n_updated and not changes.n_deleted:
+            append_rows(data, table.name, differences.drop(CHANGE))
+            return changes
+        condition = " AND ".join(f"t.`{key}` = s.`{key}`" for key in table.key)
+        if table.partition_by:
+            # Named as literals, so that Delta reads and locks only these partitions.
+            touched = ", ".join(str(row[table.partition_by]) for row in counted)
+            condition += f" AND t.`{table.partition_by}` = s.`{table.partition_by}`" \
+                         f" AND t.`{table.partition_by}` IN ({touched})"
+        assignments: dict[str, Any] = {f"`{name}`": F.col(f"s.`{name}`") for name in table.column_names}
+        from delta.tables import DeltaTable
+
+        (DeltaTable.forPath(spark, data.table(table.name)).alias("t")
+         .merge(differences.alias("s"), condition)
+         .whenMatchedDelete(f"s.{CHANGE} = 'delete'")
+         .whenMatchedUpdate(set=assignments)
+         .whenNotMatchedInsert(f"s.{CHANGE} <> 'delete'", values=assignments)
+         .execute())
+        return changes
+    finally:
+        differences.unpersist()
+
+
+def append_rows(data: DataFolder, name: str, rows: DataFrame) -> None:
+    """Append rows in one commit, each bucket in as few files as Spark thinks right, sorted by key."""
+    table = TABLES[name]
+    if table.partition_by:
+        rows = rows.hint("rebalance", table.partition_by).sortWithinPartitions(table.partition_by, *table.key)
+    rows.write.format("delta").mode("append").save(data.table(name))
+
+
+def write_differences(spark: SparkSession, data: DataFolder, name: str,
+                      make: Callable[[], DataFrame]) -> RowChanges:
+    """Write differences that a stage works out itself: the table's columns and `CHANGE`.
+
+    `make` is called again when another writer committed first.
+    """
+    return _with_retries(name, lambda: _merge(spark, data, TABLES[name], make()))
+
+
+def append_rejects(spark: SparkSession, data: DataFolder, profile: Profile, rejects: Iterable[Reject]) -> int:
+    """Record what was not taken, each once; return how many were new."""
+    unique = {(r.table, r.source_ref, r.reason): r for r in rejects}
+    if not unique:
+        return 0
+    ensure_table(spark, data, "rejects", profile)
+    now = datetime.now(UTC)
+    rows = [(*r[:4], r.sample[:SAMPLE_CHARACTERS] if r.sample else None, now) for r in unique.values()]
+    columns = TABLES["rejects"].columns
+    new = spark.createDataFrame(rows, ", ".join(f"`{c.name}` {c.type}" for c in columns)).join(
+        read_table(spark, data, "rejects"), list(TABLES["rejects"].key), "left_anti").persist()
+    try:
+        n_new = new.count()
+        if n_new:
+            append_rows(data, "rejects", new.coalesce(1))
+        return n_new
+    finally:
+        new.unpersist()
+
+
+def rows_of_last_commit(data: DataFolder, name: str) -> int:
+    """How many rows the newest commit of a table wrote, from its log."""
+    from deltalake import DeltaTable
+
+    metrics = DeltaTable(data.table(name), without_files=True).history(1)[0].get("operationMetrics", {})
+    return int(metrics.get("numOutputRows", 0))
+
+
+T = TypeVar("T")
+
+
+def _with_retries(name: str, write: Callable[[], T]) -> T:
+    """Call `write` again, three times at most, while another writer's commit comes first."""
+    from delta.exceptions import DeltaConcurrentModificationException
+
+    for attempt in range(CONFLICT_RETRIES + 1):
+        try:
+            return write()
+        except DeltaConcurrentModificationException as error:
+            if attempt == CONFLICT_RETRIES:
+                raise RunFailure(f"table {name}", f"another writer committed first, {attempt + 1} times",
+                                 "one writer at a time", "Wait for the other run to end, then run again."
+                                 ) from error
+            time.sleep(2.0 ** attempt)
+    raise AssertionError("unreachable")
+
+
+def key_columns(rows: DataFrame, names: Sequence[str] = ("doc_id", "bucket")) -> DataFrame:
+    """The distinct documents of some rows."""
+    return rows.select(*names).distinct()

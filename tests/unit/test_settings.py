@@ -1,0 +1,66 @@
+"""Profiles and the data folder's layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from pipelines.errors import UserError
+from pipelines.settings import PROFILES, DataFolder, Profile, cache_folder, profile_by_name
+
+
+def test_bucket_counts_are_powers_of_two() -> None:
+    for profile in PROFILES.values():
+        assert profile.n_buckets & (profile.n_buckets - 1) == 0
+
+
+def test_every_setting_says_what_it_is() -> None:
+    for name, info in Profile.model_fields.items():
+        assert name == "name" or info.description, name
+
+
+def test_profile_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_PROFILE", "full")
+    assert profile_by_name().name == "full"
+    assert profile_by_name("fast").name == "fast"
+
+
+def test_an_unknown_profile_lists_those_that_exist() -> None:
+    with pytest.raises(UserError, match="fast, full"):
+        profile_by_name("fastt")
+
+
+def test_a_profile_refuses_settings_that_it_does_not_have() -> None:
+    with pytest.raises(ValidationError):
+        Profile(name="fast", n_buckets=4, passage_word=90)  # type: ignore[call-arg]
+
+
+def test_data_folder_from_argument_or_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ESPALIER_STATE", raising=False)
+    monkeypatch.setenv("ESPALIER_DATA", str(tmp_path / "a"))
+    assert DataFolder.at().root == str(tmp_path / "a")
+    assert DataFolder.at(tmp_path / "b").root == str(tmp_path / "b")
+    assert DataFolder.at(tmp_path / "b").state == tmp_path / "b" / ".state"
+
+
+def test_no_data_folder_names_the_option_and_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ESPALIER_DATA", raising=False)
+    with pytest.raises(UserError, match=r"--data DIR or set ESPALIER_DATA"):
+        DataFolder.at()
+
+
+def test_a_remote_data_folder_needs_local_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ESPALIER_STATE", raising=False)
+    with pytest.raises(UserError, match="ESPALIER_STATE"):
+        DataFolder.at("s3://corpora/wiki")
+    monkeypatch.setenv("ESPALIER_STATE", str(tmp_path))
+    folder = DataFolder.at("s3://corpora/wiki/")
+    assert folder.table("pages") == "s3://corpora/wiki/tables/pages"
+    assert folder.lock_file == tmp_path / "build.lock"
+
+
+def test_cache_folder_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ESPALIER_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path

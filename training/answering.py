@@ -1,0 +1,131 @@
+"""Asking many questions: in this process, or by workers on Ray, with the same predictions.
+
+What belongs here: opening the corpus at one release, one prediction a question in the order of the questions,
+and spreading them over Ray actors. What does not: what is asked and how it is scored (`evaluate.py`).
+A worker opens the corpus once. Only latencies depend on where a question was asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pipelines.evaluation.datasets import Question
+from pipelines.evaluation.predictions import Prediction, RankedPiece
+from pipelines.settings import DataFolder
+
+if TYPE_CHECKING:
+    from pipelines.api import Corpus
+
+CHUNK_QUESTIONS = 16
+
+
+@dataclass(frozen=True)
+class Ask:
+    """How one method is asked. Everything here is pickled to Ray's workers."""
+
+    method: str
+    budget_tokens: int
+    k: int | None = None
+    router: str = "similarity"
+    reader: str = "none"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with the method, the questions answered so far and how many there are."""
+
+
+class Answerer(Protocol):
+    """Answers questions. `description` says where, for the settings of a result."""
+
+    description: str
+
+    def answer(self, ask: Ask, questions: Sequence[Question], progress: Progress) -> list[Prediction]:
+        """One prediction a question, in their order."""
+
+
+def predict(corpus: Corpus, ask: Ask, question: Question) -> Prediction:
+    """Ask one question."""
+    answer = corpus.ask(question.question, method=ask.method, budget=ask.budget_tokens, k=ask.k,
+                        router=ask.router, reader=ask.reader, options=ask.options)
+    pieces = tuple(RankedPiece(piece.doc_id, piece.ranges, piece.score) for piece in answer.pieces)
+    return Prediction.from_answer(question.question_id, answer.to_json(), pieces)
+
+
+class InProcess:
+    """Answers with one corpus in this process, one question after the other."""
+
+    description = "in process"
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._warm: set[str] = set()
+
+    def answer(self, ask: Ask, questions: Sequence[Question], progress: Progress) -> list[Prediction]:
+        if questions and ask.method not in self._warm:
+            # The first question of a method pays for models and indexes; a median over few would too.
+            predict(self._corpus, ask, questions[0])
+            self._warm.add(ask.method)
+        predictions = []
+        for number, question in enumerate(questions, start=1):
+            predictions.append(predict(self._corpus, ask, question))
+            progress(ask.method, number, len(questions))
+        return predictions
+
+
+class OnRay:
+    """Answers with one corpus a worker; questions go out in chunks and come back in their order."""
+
+    def __init__(self, data: DataFolder, release: int, n_workers: int) -> None:
+        import ray
+
+        worker = ray.remote(num_cpus=1)(_Worker)
+        self._workers = [worker.remote(data, release) for _ in range(n_workers)]
+        self.description = f"on Ray, {n_workers} workers at a time"
+
+    def answer(self, ask: Ask, questions: Sequence[Question], progress: Progress) -> list[Prediction]:
+        from ray.util import ActorPool
+
+        chunks = [list(questions[begin: begin + CHUNK_QUESTIONS])
+                  for begin in range(0, len(questions), CHUNK_QUESTIONS)]
+        pool = ActorPool(self._workers)
+        predictions: list[Prediction] = []
+        for answered in pool.map(lambda actor, chunk: actor.answer.remote(ask, chunk), chunks):
+            predictions += answered
+            progress(ask.method, len(predictions), len(questions))
+        return predictions
+
+
+class _Worker:
+    """A Ray actor: one process with one open corpus."""
+
+    def __init__(self, data: DataFolder, release: int) -> None:
+        from pipelines.api import Corpus
+
+        self._answerer = InProcess(Corpus.open(data, release=release))
+
+    def answer(self, ask: Ask, questions: Sequence[Question]) -> list[Prediction]:
+        return self._answerer.answer(ask, questions, lambda *_: None)
+
+
+@contextmanager
+def ray_answerer(data: DataFolder, release: int, n_workers: int | None) -> Iterator[OnRay]:
+    """Workers on the cluster of RAY_ADDRESS, else on a local one that ends with the block."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    started = not ray.is_initialized()
+    if started:
+        address = os.environ.get("RAY_ADDRESS")
+        local: dict[str, Any] = {} if address else {"include_dashboard": False}
+        ray.init(address=address, log_to_driver=False, logging_level="warning", **local)
+    try:
+        n_cpus = int(ray.cluster_resources().get("CPU", 1))
+        yield OnRay(data, release, n_workers or max(1, n_cpus))
+    finally:
+        if started:
+            ray.shutdown()

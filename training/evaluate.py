@@ -1,0 +1,275 @@
+"""Evaluation: methods × questions → predictions, one comparison, a report, MLflow runs.
+
+What belongs here: running a comparison from a question set to its records. What does not: metrics
+(`pipelines/evaluation`), where questions are asked (`answering.py`), MLflow (`tracking.py`).
+
+Also an entry point: `python -m training.evaluate --config FILE` with a JSON or YAML file of `EvaluationConfig`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipelines import files
+from pipelines.errors import EspalierError, UserError
+from pipelines.evaluation import trec
+from pipelines.evaluation.bootstrap import N_RESAMPLES, SEED
+from pipelines.evaluation.corpus_text import DocumentCache, ids_by_title
+from pipelines.evaluation.datasets import QuestionSet, load_questions
+from pipelines.evaluation.plots import latencies, recall_against_budget
+from pipelines.evaluation.predictions import Prediction
+from pipelines.evaluation.report import render_report
+from pipelines.evaluation.results import MethodOutcome, Scorer, Settings, compare
+from pipelines.evaluation.version import code_version
+from pipelines.methods.registry import make_method, method_names, options_by_method
+from pipelines.releases import Release
+from pipelines.settings import DataFolder
+from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
+from training.tracking import TracedQuery, TrackedRun, Tracker
+
+
+class EvaluationOptions(BaseModel):
+    """What is compared and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    methods: tuple[str, ...] = Field((), description="Methods to compare; none: every method that exists")
+    budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
+    curve_budgets: tuple[int, ...] = Field(
+        (250, 500, 2000), description="More budgets for the curve of evidence recall, in tokens")
+    k: int | None = Field(None, ge=0, description="Units that a method retrieves; none: its own default")
+    router: str = Field("similarity", description="Router of the methods that route")
+    reader: Literal["none"] = Field("none", description="Reader that answers from the context")
+    set: dict[str, str] = Field(default_factory=dict, description="Options for the methods that have them")
+    release: int | None = Field(None, ge=1, description="Release; none: the served one")
+    ray: Literal["auto", "never", "always"] = Field("auto", description="Whether to ask on Ray")
+    ray_above: int = Field(5_000, ge=0, description="auto: Ray above so many asks (methods × questions)")
+    ray_workers: int | None = Field(None, ge=1, description="Workers on Ray; none: one a CPU")
+    n_resamples: int = Field(N_RESAMPLES, ge=100, description="Resamples of the paired bootstrap")
+    seed: int = Field(SEED, ge=0, description="Seed of the paired bootstrap")
+    traced_questions: int = Field(100, ge=0, description="Questions of each method that MLflow keeps a trace of")
+
+
+class EvaluationConfig(EvaluationOptions):
+    """The file of `python -m training.evaluate --config FILE`."""
+
+    data: str | None = Field(None, description="Data folder; none: ESPALIER_DATA")
+    questions: Path = Field(description="Questions file, JSON Lines")
+    dataset: str | None = Field(None, description="Name of the question set; none: the file's name")
+    out: Path | None = Field(None, description="Where to write the result, JSON")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluation made. result: see `pipelines.evaluation.results.compare`."""
+
+    result: dict[str, Any]
+    report_path: str
+    run_ids: dict[str, str]
+    """MLflow run by method."""
+    comparison_run_id: str
+    """The run above them; the same run where only one method was evaluated."""
+    experiment_id: str
+
+
+def evaluate(data: DataFolder, questions: QuestionSet, options: EvaluationOptions | None = None, *,
+             progress: Progress | None = None) -> Evaluation:
+    """Compare methods on a question set: predictions, result, report, one MLflow run a method.
+
+    Rows go to the tables `questions` and `predictions`. Raises UserError for an unknown method or option and
+    RunFailure for a release that cannot be read; MLflow's runs are then marked FAILED.
+    """
+    from pipelines.api import Corpus
+    from pipelines.storage import merge_rows
+
+    options = options or EvaluationOptions()
+    names = options.methods or tuple(method_names())
+    method_options = options_by_method(names, options.set)
+    for name in names:
+        make_method(name)
+    corpus = Corpus.open(data, release=options.release)
+    merge_rows(data, "questions", questions.table_rows())
+    with ExitStack() as stack:
+        answerer = _answerer(stack, data, corpus, options, len(names) * len(questions.questions))
+        settings = _settings(corpus.release, options, answerer)
+        cache = DocumentCache(corpus.retrieval)
+        scorer = Scorer(questions, cache, ids_by_title(data, corpus.release, questions.questions),
+                        corpus.retrieval.count_tokens)
+        tracker = Tracker(data)
+        parent = stack.enter_context(_comparison_run(tracker, questions, settings, names))
+        outcomes: dict[str, MethodOutcome] = {}
+        runs: dict[str, TrackedRun] = {}
+        for name in names:
+            ask = Ask(name, options.budget_tokens, options.k, options.router, options.reader,
+                      method_options[name])
+            with _method_run(tracker, questions, name, parent) as run:
+                runs[name] = run
+                run.log_params(_params(questions, settings, name, method_options[name]))
+                outcomes[name] = _run_method(ask, questions, options, answerer, cache, scorer, progress)
+                _record(data, run, questions, outcomes[name], scorer, options, name)
+        result = compare(scorer, outcomes, settings, n_resamples=options.n_resamples, seed=options.seed)
+        report_path = write_report(data, result, questions, outcomes)
+        top = parent or next(iter(runs.values()))
+        _record_comparison(top, result, files.read_text(report_path))
+    return Evaluation(result, report_path, {name: run.run_id for name, run in runs.items()}, top.run_id,
+                      top.experiment_id)
+
+
+def write_report(data: DataFolder, result: Mapping[str, Any], questions: QuestionSet,
+                 outcomes: Mapping[str, MethodOutcome]) -> str:
+    """Write the HTML report of a comparison to the data folder and return its path; an older one is replaced."""
+    page = render_report(result, questions.questions,
+                         {name: outcome.predictions for name, outcome in outcomes.items()})
+    path = f"{data.reports}/evaluation-{questions.name}.html"
+    files.write_text(path, page)
+    return path
+
+
+def _answerer(stack: ExitStack, data: DataFolder, corpus: Any, options: EvaluationOptions,
+              n_asks: int) -> Answerer:
+    if options.ray == "always" or (options.ray == "auto" and n_asks > options.ray_above):
+        return stack.enter_context(ray_answerer(data, corpus.release.number, options.ray_workers))
+    return InProcess(corpus)
+
+
+def _settings(release: Release, options: EvaluationOptions, answerer: Answerer) -> Settings:
+    return Settings(
+        release=release.number, budget_tokens=options.budget_tokens, token_counter=release.token_counter,
+        encoder=release.encoder, router=options.router, reader=options.reader, k=options.k,
+        options=dict(sorted(options.set.items())), code_version=code_version(),
+        executor=answerer.description)
+
+
+@contextmanager
+def _comparison_run(tracker: Tracker, questions: QuestionSet, settings: Settings,
+                    names: Sequence[str]) -> Iterator[TrackedRun | None]:
+    """The run above the methods' runs; none for one method, whose run then holds the report."""
+    if len(names) == 1:
+        yield None
+        return
+    with tracker.run(questions.name, f"comparison, release {settings.release}",
+                     tags={"kind": "comparison"}) as run:
+        run.log_params({**_params(questions, settings, ", ".join(names), settings.options)})
+        run.log_dataset(questions)
+        yield run
+
+
+@contextmanager
+def _method_run(tracker: Tracker, questions: QuestionSet, name: str,
+                parent: TrackedRun | None) -> Iterator[TrackedRun]:
+    with tracker.run(questions.name, name, parent_run_id=parent.run_id if parent else None,
+                     tags={"kind": "method", "method": name}) as run:
+        run.log_dataset(questions)
+        yield run
+
+
+def _params(questions: QuestionSet, settings: Settings, method: str,
+            method_options: Mapping[str, str]) -> dict[str, Any]:
+    return {**settings.to_json(), "options": dict(method_options), "method": method,
+            "dataset": questions.name, "questions_digest": questions.digest,
+            "n_questions": len(questions.questions)}
+
+
+def _run_method(ask: Ask, questions: QuestionSet, options: EvaluationOptions, answerer: Answerer,
+                cache: DocumentCache, scorer: Scorer, progress: Progress | None) -> MethodOutcome:
+    """Ask every question under every budget and score what came back."""
+    report = progress or (lambda method, done, total: None)
+    budgets = [ask.budget_tokens, *sorted({*options.curve_budgets} - {ask.budget_tokens})]
+    n_asks = len(budgets) * len(questions.questions)
+    predictions: dict[int, list[Prediction]] = {}
+    for place, budget_tokens in enumerate(budgets):
+        begin = place * len(questions.questions)
+        asked = Ask(ask.method, budget_tokens, ask.k, ask.router, ask.reader, ask.options)
+        predictions[budget_tokens] = answerer.answer(
+            asked, questions.questions,
+            lambda method, done, total, begin=begin: report(method, begin + done, n_asks))
+    cache.load(entry.doc_id for rows in predictions.values() for p in rows for entry in p.evidence)
+    return scorer.outcome(predictions.pop(ask.budget_tokens), ask.budget_tokens, predictions)
+
+
+def _record(data: DataFolder, run: TrackedRun, questions: QuestionSet, outcome: MethodOutcome, scorer: Scorer,
+            options: EvaluationOptions, name: str) -> None:
+    """Keep one method's predictions, metrics, table, run in TREC format and traces."""
+    from pipelines.storage import append_rows
+
+    append_rows(data, "predictions", [
+        p.table_row(run.run_id, questions.name, row)
+        for p, row in zip(outcome.predictions, outcome.rows, strict=True)])
+    summary = outcome.summary()
+    run.log_metrics({key: value for key, value in summary.items() if key != "n"})
+    run.log_metrics({f"n_{key}": float(value) for key, value in summary["n"].items()})
+    for point in outcome.curve:
+        run.log_metrics({"evidence_recall_at_budget": point["evidence_recall"],
+                         "context_tokens_at_budget": point["context_tokens"]}, step=point["budget_tokens"])
+    texts = {question.question_id: question for question in questions.questions}
+    run.log_table([
+        {"id": p.question_id, "type": texts[p.question_id].type, "question": texts[p.question_id].question,
+         **row, "documents": ", ".join(entry.title for entry in p.evidence), "context": p.context}
+        for p, row in zip(outcome.predictions, outcome.rows, strict=True)], "per_question.json")
+    run.log_text(trec.run_lines(scorer.rankings(outcome.predictions), name), "trec/run.txt")
+    run.log_text(trec.qrels_lines(scorer.relevant), "trec/qrels.txt")
+    run.log_traces(_traced(p, texts[p.question_id].question)
+                   for p in outcome.predictions[:options.traced_questions])
+
+
+def _traced(prediction: Prediction, question: str) -> TracedQuery:
+    return TracedQuery(
+        prediction.method, {"question": question},
+        {"context_tokens": prediction.context_tokens,
+         "citations": [c.uri for entry in prediction.evidence for c in entry.citations][:50]},
+        prediction.trace, {"question_id": prediction.question_id, "method": prediction.method})
+
+
+def _record_comparison(run: TrackedRun, result: Mapping[str, Any], page: str) -> None:
+    run.log_text(page, "report.html")
+    run.log_table(result["differences"], "differences.json")
+    run.log_text(recall_against_budget(result), "plots/evidence_recall_against_budget.svg")
+    run.log_text(latencies(result), "plots/latency.svg")
+
+
+def load_config(path: Path) -> EvaluationConfig:
+    """Read and check a config file. Raises UserError naming every field at fault."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"config {path}", f"cannot be read ({error})", "a YAML or JSON file",
+                        "Check the path and the syntax.") from error
+    try:
+        return EvaluationConfig.model_validate(values)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
+        raise UserError(f"config {path}", faults, f"fields of {', '.join(EvaluationConfig.model_fields)}",
+                        "Correct the file.") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an evaluation from a config file; prints where the result and the report are."""
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of EvaluationConfig")
+    try:
+        config = load_config(parser.parse_args(arguments).config)
+        options = EvaluationOptions.model_validate(
+            config.model_dump(include=set(EvaluationOptions.model_fields)))
+        evaluation = evaluate(DataFolder.at(config.data), load_questions(config.questions, config.dataset),
+                              options)
+        if config.out is not None:
+            files.write_json(str(config.out.absolute()), evaluation.result)
+    except EspalierError as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return error.exit_code
+    print(f"report: {evaluation.report_path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""MLflow, and the only module that imports it: experiments, runs, datasets, metrics, artifacts, traces.
+
+What belongs here: turning plain values into MLflow's records. What does not: computing any of them; methods
+and evaluation hand over numbers, texts and timed steps. The store is SQLite in the data folder's state, its
+artifacts lie in the data folder; nothing is sent anywhere.
+
+A run that ends with an exception is marked FAILED with the error as a tag.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.evaluation.datasets import QuestionSet
+from pipelines.settings import DataFolder
+
+EXPERIMENT_PREFIX = "evaluation"
+PARAM_LIMIT = 5_000
+"""Longer parameters are cut here, with a mark: MLflow cuts at 6,000 characters without one."""
+_BATCH = 100
+
+
+@dataclass(frozen=True)
+class TracedQuery:
+    """One query for MLflow's traces: what went in and out, and its timed steps.
+
+    steps: dicts with `step`, `started_at_s` (seconds since the epoch), `duration_s`; the rest are attributes.
+    """
+
+    name: str
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    steps: Sequence[Mapping[str, Any]]
+    tags: Mapping[str, str]
+
+
+class Tracker:
+    """The MLflow store of one data folder."""
+
+    def __init__(self, data: DataFolder) -> None:
+        self._client = _client(data)
+        self._data = data
+
+    def experiment_id(self, dataset: str) -> str:
+        """Id of the experiment of a question set, created when it is new. Raises MlflowException."""
+        name = f"{EXPERIMENT_PREFIX}/{dataset}"
+        experiment = self._client.get_experiment_by_name(name)
+        if experiment is not None:
+            return str(experiment.experiment_id)
+        location = self._data.mlflow_artifacts
+        if "://" not in location:
+            location = Path(location).as_uri()
+        return str(self._client.create_experiment(name, artifact_location=f"{location}/{dataset}"))
+
+    @contextmanager
+    def run(self, dataset: str, name: str, *, parent_run_id: str | None = None,
+            tags: Mapping[str, str] | None = None) -> Iterator[TrackedRun]:
+        """A run, finished when the block ends and FAILED when it raises."""
+        run_tags = {**(tags or {}), "mlflow.source.name": "espalier evaluate"}
+        if parent_run_id is not None:
+            run_tags["mlflow.parentRunId"] = parent_run_id
+        experiment_id = self.experiment_id(dataset)
+        info = self._client.create_run(experiment_id, run_name=name, tags=run_tags).info
+        run = TrackedRun(self._client, experiment_id, str(info.run_id))
+        try:
+            yield run
+        except BaseException as error:
+            self._client.set_tag(run.run_id, "error", f"{type(error).__name__}: {error}"[:PARAM_LIMIT])
+            self._client.set_terminated(run.run_id, status="FAILED")
+            raise
+        self._client.set_terminated(run.run_id, status="FINISHED")
+
+
+class TrackedRun:
+    """One run: everything that is logged to it."""
+
+    def __init__(self, client: Any, experiment_id: str, run_id: str) -> None:
+        self._client = client
+        self.experiment_id, self.run_id = experiment_id, run_id
+
+    def log_params(self, params: Mapping[str, Any]) -> None:
+        """Parameters; values that are no strings are written as JSON."""
+        from mlflow.entities import Param
+
+        rows = [Param(key, _param_text(value)) for key, value in params.items()]
+        for begin in range(0, len(rows), _BATCH):
+            self._client.log_batch(self.run_id, params=rows[begin: begin + _BATCH])
+
+    def log_metrics(self, metrics: Mapping[str, float | None], *, step: int = 0) -> None:
+        """Metrics that are finite numbers. The others are left out: MLflow would store inf as 1.8e308."""
+        import time
+
+        from mlflow.entities import Metric
+
+        now_ms = int(time.time() * 1000)
+        rows = [Metric(key, float(value), now_ms, step) for key, value in metrics.items()
+                if value is not None and math.isfinite(value)]
+        for begin in range(0, len(rows), _BATCH):
+            self._client.log_batch(self.run_id, metrics=rows[begin: begin + _BATCH])
+
+    def log_dataset(self, questions: QuestionSet) -> None:
+        """The question set as the run's input: name, digest, number of questions, profile."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        source = json.dumps({"uri": questions.path})
+        profile = json.dumps({"num_rows": len(questions.questions)})
+        dataset = Dataset(name=questions.name, digest=questions.digest, source_type="local", source=source,
+                          schema=json.dumps({"espalier": "questions"}), profile=profile)
+        self._client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context",
+                                                                              "evaluation")])])
+
+    def log_table(self, rows: Sequence[Mapping[str, Any]], artifact_file: str) -> None:
+        """Rows as a table that MLflow's UI shows; a column that a row lacks is null there."""
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        table = {"columns": columns, "data": [[row.get(key) for key in columns] for row in rows]}
+        self.log_text(json.dumps(table, ensure_ascii=False), artifact_file)
+        self._client.set_tag(self.run_id, "mlflow.loggedArtifacts",
+                             json.dumps([{"path": artifact_file, "type": "table"}]))
+
+    def log_text(self, text: str, artifact_file: str) -> None:
+        """A text file as artifact."""
+        self.log_bytes(text.encode(), artifact_file)
+
+    def log_bytes(self, content: bytes, artifact_file: str) -> None:
+        """A file as artifact."""
+        folder, _, name = artifact_file.rpartition("/")
+        with tempfile.TemporaryDirectory() as temporary:
+            path = Path(temporary) / name
+            path.write_bytes(content)
+            self._client.log_artifact(self.run_id, str(path), folder or None)
+
+    def log_traces(self, queries: Iterable[TracedQuery]) -> int:
+        """Traces with the times that were measured, linked to this run. Returns how many."""
+        import mlflow
+
+        n_traces = 0
+        for query in queries:
+            steps = [step for step in query.steps if "started_at_s" in step]
+            begin_ns = min((_nanoseconds(step["started_at_s"]) for step in steps), default=0)
+            end_ns = max((_end_nanoseconds(step) for step in steps), default=begin_ns)
+            if not steps:
+                continue
+            root = mlflow.start_span_no_context(
+                query.name, span_type="RETRIEVER", inputs=dict(query.inputs), tags=dict(query.tags),
+                metadata={"mlflow.sourceRun": self.run_id}, experiment_id=self.experiment_id,
+                start_time_ns=begin_ns)
+            for step in steps:
+                attributes = {key: value for key, value in step.items()
+                              if key not in ("step", "started_at_s", "duration_s")}
+                child = mlflow.start_span_no_context(
+                    str(step["step"]), parent_span=root, attributes=attributes,
+                    start_time_ns=_nanoseconds(step["started_at_s"]))
+                child.end(end_time_ns=_end_nanoseconds(step))
+            root.end(outputs=dict(query.outputs), end_time_ns=end_ns)
+            n_traces += 1
+        return n_traces
+
+
+def quiet_environment() -> None:
+    """Switch MLflow's telemetry and background threads off; must happen before its first import."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("DO_NOT_TRACK", "true")
+    os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"
+
+
+def _client(data: DataFolder) -> Any:
+    quiet_environment()
+    import logging
+
+    import mlflow
+
+    data.state.mkdir(parents=True, exist_ok=True)
+    for name in ("mlflow", "alembic"):  # Their progress at first start would mix with the command's.
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # Traces go through a module-wide exporter, which follows the module-wide address.
+    mlflow.set_tracking_uri(data.mlflow_uri)
+    return mlflow.MlflowClient(data.mlflow_uri)
+
+
+def _param_text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return text if len(text) <= PARAM_LIMIT else f"{text[:PARAM_LIMIT]} … ({len(text)} characters)"
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+def _end_nanoseconds(step: Mapping[str, Any]) -> int:
+    return _nanoseconds(step["started_at_s"] + step.get("duration_s", 0.0))
