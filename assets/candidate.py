@@ -69,7 +69,8 @@ def next_candidate(data: DataFolder, profile: Profile) -> Candidate:
 
 def rows_in_log(data: DataFolder, name: str, version: int | None = None) -> int:
     """Rows of a table by the statistics in its log, without reading a data file."""
-    return sum(open_table(data, name, version).get_add_actions(flatten=True).column("num_records").to_pylist())
+    actions = open_table(data, name, version).get_add_actions(flatten=True)
+    return sum(actions.column("num_records").to_pylist())
 
 
 def settings_sha256(profile: Profile) -> str:

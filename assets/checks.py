@@ -5,15 +5,19 @@ does not: rules, frames and Great Expectations (`assets/quality`). All rules of 
 step, at the table's newest version: the build lock keeps it still until the release pins it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg
 
 from assets.metadata import markdown_table
 from assets.quality.rules import inputs_of, rule_meaning, rule_names
-from assets.quality.validation import RuleResult, build_data_docs, check_table, data_docs_folder, passed_before
+from assets.quality.validation import (
+    RuleResult,
+    build_data_docs,
+    check_table,
+    data_docs_folder,
+    passed_before,
+)
 from assets.resources import SparkOnDemand
 from assets.stages import stage
 from pipelines.errors import RunFailure

@@ -5,8 +5,6 @@ indexes (`indexes.py`), the release (`releases.py`). A stage finds by its waterm
 and works on that alone; with nothing to do it starts no Spark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -35,8 +33,8 @@ def trees(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profile]
     yield from _run("trees", refresh_trees, spark, data, profile)
 
 
-@dg.multi_asset(name="sentences", specs=[table_spec("sentences", ["tree_nodes", "documents"], code_version="1",
-                                                    kinds=_SPARK)])
+@dg.multi_asset(name="sentences", specs=[
+    table_spec("sentences", ["tree_nodes", "documents"], code_version="1", kinds=_SPARK)])
 def sentences(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profile],
               spark: dg.ResourceParam[SparkOnDemand], lock: dg.ResourceParam[Holder],
               ) -> Iterator[dg.MaterializeResult[None]]:
@@ -46,8 +44,8 @@ def sentences(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Prof
     yield from _run("sentences", refresh_sentences, spark, data, profile)
 
 
-@dg.multi_asset(name="units", specs=[table_spec("units", ["documents", "tree_nodes", "sentences"],
-                                                code_version="1", kinds=_SPARK)])
+@dg.multi_asset(name="units", specs=[
+    table_spec("units", ["documents", "tree_nodes", "sentences"], code_version="1", kinds=_SPARK)])
 def units(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profile],
           spark: dg.ResourceParam[SparkOnDemand], lock: dg.ResourceParam[Holder],
           ) -> Iterator[dg.MaterializeResult[None]]:
@@ -57,8 +55,8 @@ def units(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profile]
     yield from _run("units", refresh_units, spark, data, profile)
 
 
-@dg.multi_asset(name="embeddings", specs=[table_spec("embeddings", ["units"], code_version="1",
-                                                     kinds={*_SPARK, "onnx"})])
+@dg.multi_asset(name="embeddings", specs=[
+    table_spec("embeddings", ["units"], code_version="1", kinds={*_SPARK, "onnx"})])
 def embeddings(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profile],
                spark: dg.ResourceParam[SparkOnDemand], lock: dg.ResourceParam[Holder],
                ) -> Iterator[dg.MaterializeResult[None]]:

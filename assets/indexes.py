@@ -4,8 +4,6 @@ What belongs here: one asset for each index. What does not: building them (`trai
 nothing that an index is built over has changed since the served release, its folder is used again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

@@ -65,8 +65,8 @@ def sample_markdown(delta: Any, table: Table) -> str:
     from deltalake import QueryBuilder
 
     columns = ", ".join(f'"{column}"' for column in table.column_names)
-    batches = QueryBuilder().register("rows", delta).execute(f"SELECT {columns} FROM rows LIMIT {SAMPLE_ROWS}")
-    rows = batches.read_all()
+    query = QueryBuilder().register("rows", delta)
+    rows = query.execute(f"SELECT {columns} FROM rows LIMIT {SAMPLE_ROWS}").read_all()
     values = [rows.column(column).to_pylist() for column in table.column_names]
     return markdown_table(table.column_names, zip(*values, strict=True))
 

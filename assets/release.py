@@ -4,8 +4,6 @@ What belongs here: publishing the candidate when it differs from the served rele
 clean-up. What does not: the order of writes that makes a publish safe (`pipelines/releases.py`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import dagster as dg
@@ -16,6 +14,7 @@ from assets.metadata import markdown_table
 from assets.quality.validation import build_data_docs
 from assets.stages import stage
 from pipelines import releases
+from pipelines.cleanup import clean_up
 from pipelines.locking import Holder
 from pipelines.schemas import RELEASED_TABLES
 from pipelines.settings import DataFolder, Profile
@@ -38,7 +37,7 @@ def release(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profil
             assert candidate.served is not None
             published = candidate.served
         docs = build_data_docs(data)
-        removed = releases.clean_up(data, profile) if due else None
+        removed = clean_up(data, profile) if due else None
         event.facts.update(release=published.number, published=due)
     return dg.MaterializeResult(metadata={
         "release": published.number, "published": due,

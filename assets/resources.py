@@ -8,12 +8,10 @@ on demand, and the holding of the build lock. What does not: what these objects 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from pydantic import Field
 
 from pipelines.build_options import load_build_options
 from pipelines.locking import Holder, build_lock
@@ -21,25 +19,6 @@ from pipelines.settings import DataFolder, Profile, profile_by_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-class DataFolderResource(dg.ConfigurableResourceFactory[DataFolder]):
-    """The data folder that a run reads and writes."""
-
-    root: str | None = Field(None, description="Folder or object-store address; without it ESPALIER_DATA")
-
-    def create_resource(self, context: dg.InitResourceContext) -> DataFolder:
-        return DataFolder.at(self.root)
-
-
-class ProfileResource(dg.ConfigurableResourceFactory[Profile]):
-    """The settings of a run: a named profile with what the data folder's owner chose for it."""
-
-    profile: str | None = Field(None, description="fast or full; without it ESPALIER_PROFILE, else fast")
-    data: dg.ResourceDependency[DataFolder]
-
-    def create_resource(self, context: dg.InitResourceContext) -> Profile:
-        return load_build_options(self.data).apply(profile_by_name(self.profile))
 
 
 class SparkOnDemand:
@@ -55,37 +34,43 @@ class SparkOnDemand:
 
         return get_spark(self._profile)
 
-    def __call__(self) -> SparkSession:
-        """The session: the form in which Spark jobs take one that they may not need."""
-        return self.session
+
+@dg.resource(
+    config_schema={"root": dg.Field(
+        str, is_required=False, description="Folder or object-store address; without it ESPALIER_DATA")},
+    description="The data folder that a run reads and writes.")
+def data_folder(context: dg.InitResourceContext) -> DataFolder:
+    """The data folder. Raises UserError when neither configuration nor environment names one."""
+    return DataFolder.at(context.resource_config.get("root"))
 
 
-class SparkResource(dg.ConfigurableResourceFactory[SparkOnDemand]):
-    """The process's Spark session. It is not stopped after a run: the next job of the process uses it."""
-
-    profile: dg.ResourceDependency[Profile]
-
-    def create_resource(self, context: dg.InitResourceContext) -> SparkOnDemand:
-        return SparkOnDemand(self.profile)
-
-
-class BuildLockResource(dg.ConfigurableResourceFactory[Holder]):
-    """The build lock, held from a run's first step to its last, however the run was started."""
-
-    data: dg.ResourceDependency[DataFolder]
-
-    @contextmanager
-    def yield_resource(self, context: dg.InitResourceContext) -> Iterator[Holder]:
-        with build_lock(self.data) as holder:
-            yield holder
+@dg.resource(
+    required_resource_keys={"data"},
+    config_schema={"name": dg.Field(
+        str, is_required=False, description="fast or full; without it ESPALIER_PROFILE, else fast")},
+    description="The settings of a run: a named profile with what was chosen for the data folder.")
+def profile(context: dg.InitResourceContext) -> Profile:
+    """The profile. Raises UserError for a name that does not exist."""
+    chosen = profile_by_name(context.resource_config.get("name"))
+    return load_build_options(context.resources.data).apply(chosen)
 
 
-_DATA = DataFolderResource(root=None)
-_PROFILE = ProfileResource(profile=None, data=_DATA)
+@dg.resource(required_resource_keys={"profile"},
+             description="The process's Spark session, started on its first use. It is not stopped after a "
+                         "run: the next job of the process uses it.")
+def spark(context: dg.InitResourceContext) -> SparkOnDemand:
+    """The session on demand."""
+    return SparkOnDemand(context.resources.profile)
 
-default_resources: dict[str, object] = {
-    "data": _DATA,
-    "profile": _PROFILE,
-    "spark": SparkResource(profile=_PROFILE),
-    "lock": BuildLockResource(data=_DATA),
+
+@dg.resource(required_resource_keys={"data"},
+             description="The build lock, held from a run's first step to its last, however it was started.")
+def lock(context: dg.InitResourceContext) -> Iterator[Holder]:
+    """The holding. Raises RunFailure, with process id and start time, when another process has the lock."""
+    with build_lock(context.resources.data) as holder:
+        yield holder
+
+
+default_resources: dict[str, dg.ResourceDefinition] = {
+    "data": data_folder, "profile": profile, "spark": spark, "lock": lock,
 }

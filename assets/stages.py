@@ -55,12 +55,12 @@ def stage(name: str) -> Iterator[StageEvent]:
     """Time a stage and tell the listeners; raise what Dagster should show when it fails."""
     event = StageEvent(name)
     begin = time.perf_counter()
-    _tell(event)
+    tell(event)
     try:
         yield event
     except BaseException as error:
         event.state, event.seconds = "failed", time.perf_counter() - begin
-        _tell(event)
+        tell(event)
         if isinstance(error, EspalierError):
             raise dg.Failure(str(error), allow_retries=False, metadata={
                 "subject": error.subject, "found": error.found, "expected": error.expected,
@@ -69,7 +69,7 @@ def stage(name: str) -> Iterator[StageEvent]:
             raise dg.RetryRequested(CONFLICT_RETRIES, CONFLICT_WAIT_S) from error
         raise
     event.state, event.seconds = "done", time.perf_counter() - begin
-    _tell(event)
+    tell(event)
 
 
 def is_commit_conflict(error: BaseException) -> bool:
@@ -77,6 +77,7 @@ def is_commit_conflict(error: BaseException) -> bool:
     return any(kind.__name__ in COMMIT_CONFLICTS for kind in type(error).__mro__)
 
 
-def _tell(event: StageEvent) -> None:
+def tell(event: StageEvent) -> None:
+    """Send an event to the listeners, from within a stage too."""
     for listener in _listeners:
         listener(event)

@@ -6,8 +6,6 @@ asset yields no output of its own: a partition counts as materialized only by th
 so that a file that could not be read stays unmaterialized beside good ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg
@@ -68,7 +66,7 @@ def _reading_failure(errors: list[EspalierError], n_good: int) -> EspalierError:
     if len(errors) == 1:
         return errors[0]
     listed = "; ".join(f"{error.subject}: {error.found}" for error in errors)
-    return UserError(f"{len(errors)} dump files", f"they cannot be read: {listed}", "dumps that are whole",
+    return UserError(f"{len(errors)} dump files", f"cannot be read: {listed}", "dumps that are whole",
                      f"The other {n_good} are in the table pages. Run again without these files, or with "
                      "--salvage to take the whole pages before a cut.")
 

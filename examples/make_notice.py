@@ -75,7 +75,7 @@ def make_notice(titles: list[str], dump: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Writes the notice of the articles that the questions quote.")
+    parser = argparse.ArgumentParser(description="Writes the notice of the articles that are quoted.")
     parser.add_argument("--counts", action="store_true", help="print the table of README.md, write nothing")
     arguments = parser.parse_args()
     questions = read_questions()

@@ -1,4 +1,4 @@
-"""A build in this process: the Dagster jobs `ingest_dumps` and `refresh_corpus`, under one holding of the lock.
+"""A build in this process: the jobs `ingest_dumps` and `refresh_corpus`, under one holding of the lock.
 
 What belongs here: the order of a build, and the one error that a failed run comes down to. What does not:
 options and output of the command (`commands/build.py`), the jobs (`refresh.py`). The runs are stored in the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,16 +82,18 @@ def build(data: DataFolder, request: BuildRequest, listener: Listener | None = N
     begin, summary = time.perf_counter(), BuildSummary()
     events: list[StageEvent] = []
     profile = profile_by_name(request.profile)
-    with build_lock(data), listening(summary.note), listening(events.append):
+    with ExitStack() as stack:
+        stack.enter_context(build_lock(data))
+        for each in (summary.note, events.append, *([listener] if listener else [])):
+            stack.enter_context(listening(each))
         files = _registered(data, request)
         if request.namespaces is not None:
             save_build_options(data, BuildOptions(namespaces=request.namespaces))
-        instance = open_instance(data, profile.name)
+        instance = stack.enter_context(open_instance(data, profile.name))
         close_dead_runs(instance)
-        with listening(listener) if listener else listening(_ignore):
-            if files:
-                summary.run_ids.append(_ingest(data, instance, request, files, events))
-            summary.run_ids.append(_run(data, instance, refresh_corpus.name, events, {}, {}))
+        if files:
+            summary.run_ids.append(_ingest(data, instance, request, files, events))
+        summary.run_ids.append(run_job(data, instance, refresh_corpus.name, events, {}, {}))
     summary.seconds = time.perf_counter() - begin
     return summary
 
@@ -107,7 +110,7 @@ def _registered(data: DataFolder, request: BuildRequest) -> list[DumpFile]:
 
 
 def close_dead_runs(instance: dg.DagsterInstance) -> None:
-    """Mark builds that are stored as running but whose process is gone: who holds the lock is the only one."""
+    """Mark builds that are stored as running but whose process is gone: the lock's holder is the only one."""
     running = dg.RunsFilter(tags=BUILD_TAGS, statuses=[dg.DagsterRunStatus.STARTED])
     for run in instance.get_runs(running):
         instance.report_run_failed(run, "The process of this run ended before the run did.")
@@ -122,12 +125,12 @@ def _ingest(data: DataFolder, instance: dg.DagsterInstance, request: BuildReques
     keys = [key for key in instance.get_dynamic_partitions(partitions) if key in given]
     config = {"keys": keys, "full_snapshot": request.full_snapshot, "salvage": request.salvage,
               **({"wiki": request.wiki} if request.wiki else {})}
-    return _run(data, instance, ingest_dumps.name, events, {"ops": {"pages": {"config": config}}},
+    return run_job(data, instance, ingest_dumps.name, events, {"ops": {"pages": {"config": config}}},
                 range_tags(keys))
 
 
-def _run(data: DataFolder, instance: dg.DagsterInstance, job: str, events: list[StageEvent],
-         run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
+def run_job(data: DataFolder, instance: dg.DagsterInstance, job: str, events: list[StageEvent],
+            run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
     """Run a job in this process and return its run id. Raises the EspalierError that it failed with."""
     try:
         result = defs.resolve_job_def(job).execute_in_process(
@@ -162,7 +165,3 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(current))
         yield current
         current = getattr(current, "user_exception", None) or current.__cause__
-
-
-def _ignore(event: StageEvent) -> None:
-    """A listener for builds that nobody watches."""

@@ -7,6 +7,8 @@ the environment that processes started for a data folder need. What does not: de
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,15 +32,26 @@ def place_instance(data: DataFolder) -> Path:
 
 def instance_environment(data: DataFolder, profile: str | None = None) -> dict[str, str]:
     """Environment variables for a process whose runs work on this data folder."""
-    chosen = {DATA_VARIABLE: data.root, STATE_VARIABLE: str(data.state), HOME_VARIABLE: str(data.dagster_home),
-              "DAGSTER_DISABLE_TELEMETRY": "yes"}
+    chosen = {DATA_VARIABLE: data.root, STATE_VARIABLE: str(data.state),
+              HOME_VARIABLE: str(data.dagster_home), "DAGSTER_DISABLE_TELEMETRY": "yes"}
     return {**chosen, PROFILE_VARIABLE: profile} if profile else chosen
 
 
-def open_instance(data: DataFolder, profile: str | None = None) -> DagsterInstance:
-    """The instance of a data folder, with this process's environment set for runs on it."""
+@contextmanager
+def open_instance(data: DataFolder, profile: str | None = None) -> Iterator[DagsterInstance]:
+    """The instance of a data folder; while the block lasts this process's environment is that of its runs."""
     place_instance(data)
-    os.environ.update(instance_environment(data, profile))
-    from dagster import DagsterInstance
+    chosen = instance_environment(data, profile)
+    before = {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
+    try:
+        from dagster import DagsterInstance
 
-    return DagsterInstance.get()
+        with DagsterInstance.get() as instance:
+            yield instance
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import dagster as dg
 
-from assets.partitions import DUMP_FILES
-
 BUILD_TAGS = {"espalier/build": "true"}
 """Runs with this tag build; `dagster.yaml` lets one of them run at a time and queues the others."""
 
 _CORPUS = dg.AssetSelection.groups("corpus", "indexes", "release")
 
 ingest_dumps = dg.define_asset_job(
-    "ingest_dumps", selection=dg.AssetSelection.assets("pages").without_checks(), partitions_def=DUMP_FILES,
+    "ingest_dumps", selection=dg.AssetSelection.assets("pages").without_checks(),
     executor_def=dg.in_process_executor, tags=BUILD_TAGS,
     description="Read dump files into the table pages: one run, and one Spark job, for a range of files.")
 

@@ -4,8 +4,6 @@ What belongs here: what starts a job besides people and the clock. What does not
 Dump files put into `<data>/drop` are read, and a finished reading refreshes the corpus.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -32,11 +30,12 @@ def waiting_files(folder: Path, now_s: float) -> list[Path]:
     """Dump files in a drop folder that nobody writes to any more, by name. None when there is no folder."""
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir()
-                  if path.is_file() and path.suffix in DUMP_ENDINGS and now_s - path.stat().st_mtime > QUIET_S)
+    dumps = (path for path in folder.iterdir() if path.is_file() and path.suffix in DUMP_ENDINGS)
+    return sorted(path for path in dumps if now_s - path.stat().st_mtime > QUIET_S)
 
 
-@dg.sensor(job=ingest_dumps, minimum_interval_seconds=INTERVAL_S, default_status=dg.DefaultSensorStatus.STOPPED,
+@dg.sensor(job=ingest_dumps, minimum_interval_seconds=INTERVAL_S,
+           default_status=dg.DefaultSensorStatus.STOPPED,
            description="Reads dump files that were put into the folder drop of the data folder.")
 def drop_folder(context: dg.SensorEvaluationContext, data: dg.ResourceParam[DataFolder],
                 ) -> dg.SensorResult | dg.SkipReason:

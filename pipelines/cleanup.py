@@ -111,8 +111,9 @@ def _removable(data: DataFolder, name: str, versions: list[int]) -> list[str]:
         raise RunFailure(f"table {name}", f"its unneeded files cannot be listed ({error})",
                          f"the Delta log of the versions {versions}",
                          f"Nothing was removed. See {data.table(name)}/_delta_log.") from error
-    # Change data is small, belongs to versions and not to snapshots, and is read by due stages.
-    return sorted(path for path in found if not path.startswith("_"))
+    # Change data is small, belongs to versions and not to snapshots, and is read by due stages. The log
+    # goes on naming files that an earlier clean-up has removed.
+    return files.present(data.table(name), (path for path in found if not path.startswith("_")))
 
 
 def _unreferenced_indexes(data: DataFolder, referenced: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +27,26 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def _handler(folder: str) -> Any:
+def _store(address: str) -> tuple[Any, str]:
+    """The object store of an address, and the key in it: `s3://bucket/data/x` → bucket's store, `data/x`."""
+    scheme, _, rest = address.partition("://")
+    container, _, key = rest.partition("/")
+    return _connect(f"{scheme}://{container}/"), key
+
+
+@lru_cache(maxsize=8)
+def _connect(root: str) -> Any:
     from deltalake._internal import DeltaFileSystemHandler
 
-    return DeltaFileSystemHandler(table_uri=folder, options=None, known_sizes=None)
-
-
-def _split(path: str) -> tuple[str, str]:
-    folder, _, name = path.rpartition("/")
-    return folder, name
+    return DeltaFileSystemHandler(table_uri=root, options=None, known_sizes=None)
 
 
 def read_bytes(path: str) -> bytes:
     """The content of a small file. Raises FileNotFoundError, and OSError for other failures."""
     if not is_remote(path):
         return Path(path).read_bytes()
-    folder, name = _split(path)
-    stream = _handler(folder).open_input_file(name)
+    store, key = _store(path)
+    stream = store.open_input_file(key)
     try:
         return bytes(stream.read(stream.size()))
     finally:
@@ -62,8 +66,8 @@ def read_json(path: str) -> Any:
 def write_bytes(path: str, content: bytes) -> None:
     """Replace the file at once: a reader sees the old content or the new, also after a power cut."""
     if is_remote(path):
-        folder, name = _split(path)
-        stream = _handler(folder).open_output_stream(name, None)
+        store, key = _store(path)
+        stream = store.open_output_stream(key, None)
         stream.write(content)
         stream.close()
         return
@@ -128,25 +132,36 @@ def exists(path: str) -> bool:
     """Whether there is a file or folder at `path`."""
     if not is_remote(path):
         return os.path.exists(path)
-    folder, name = _split(path)
+    folder, _, name = path.rpartition("/")
     return name in list_folder(folder)
 
 
 def list_folder(folder: str) -> list[str]:
     """Names in a folder, sorted, without hidden ones; none when the folder does not exist."""
     if is_remote(folder):
-        infos = _handler(folder).get_file_info_selector("", True, False)
-        names = {info.path.strip("/").split("/")[0] for info in infos}
+        store, key = _store(folder)
+        infos = store.get_file_info_selector(key, True, False)
+        names = {info.path.rstrip("/").rpartition("/")[2] for info in infos}
     else:
         names = set(os.listdir(folder)) if os.path.isdir(folder) else set()
     return sorted(name for name in names if name and not name.startswith("."))
 
 
+def present(folder: str, names: Iterable[str]) -> list[str]:
+    """Those of the files, named relative to `folder`, that exist, sorted."""
+    if not is_remote(folder):
+        return sorted(name for name in names if os.path.exists(os.path.join(folder, name)))
+    store, key = _store(folder)
+    infos = store.get_file_info_selector(key, True, True)
+    return sorted(set(names) & {info.path.removeprefix(f"{key}/") for info in infos})
+
+
 def remove_folder(folder: str) -> None:
     """Remove a folder with all that is in it. A folder that does not exist is no error."""
     if is_remote(folder):
-        parent, name = _split(folder)
-        _handler(parent).delete_dir(name)
+        store, key = _store(folder)
+        infos = store.get_file_info_selector(key, True, True)
+        remove_files(folder, [info.path.removeprefix(f"{key}/") for info in infos if info.is_file])
     elif os.path.isdir(folder):
         shutil.rmtree(folder)
 
@@ -154,9 +169,9 @@ def remove_folder(folder: str) -> None:
 def remove_files(folder: str, names: Iterable[str]) -> None:
     """Remove files, named relative to `folder`. One that does not exist is no error."""
     if is_remote(folder):
-        handler = _handler(folder)
+        store, key = _store(folder)
         for name in names:
-            handler.delete_file(name)
+            store.delete_file(f"{key}/{name}")
         return
     for name in names:
         Path(folder, name).unlink(missing_ok=True)
@@ -164,8 +179,8 @@ def remove_files(folder: str, names: Iterable[str]) -> None:
 
 def upload(source: Path, target: str) -> None:
     """Copy a local file of any size to an address."""
-    folder, name = _split(target)
-    stream = _handler(folder).open_output_stream(name, None)
+    store, key = _store(target)
+    stream = store.open_output_stream(key, None)
     with source.open("rb") as content:
         while chunk := content.read(_COPY_CHUNK_BYTES):
             stream.write(chunk)
@@ -174,8 +189,8 @@ def upload(source: Path, target: str) -> None:
 
 def download(source: str, target: Path) -> None:
     """Copy a file of any size from an address to a local path. Raises FileNotFoundError."""
-    folder, name = _split(source)
-    stream = _handler(folder).open_input_file(name)
+    store, key = _store(source)
+    stream = store.open_input_file(key)
     left = stream.size()
     with target.open("wb") as content:
         while left > 0:

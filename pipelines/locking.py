@@ -96,7 +96,8 @@ def _enter(path: Path) -> Holder:
             holding.depth += 1
             return holding.holder
         descriptor = _acquire(path)
-        holder = Holder(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), " ".join(sys.argv)[:300])
+        started_at = datetime.now(UTC).isoformat(timespec="seconds")
+        holder = Holder(os.getpid(), started_at, " ".join(sys.argv)[:300])
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(asdict(holder)).encode() + b"\n", 0)
         _held[path] = _Holding(descriptor, holder)

@@ -137,8 +137,8 @@ class TableReader:
         return found
 
     def file_paths(self, name: str) -> list[str]:
-        """Paths of the version's data files, sorted: equal lists mean equal rows."""
-        return sorted(self.table(name).file_uris())
+        """The version's data files relative to the table, sorted: equal lists mean equal rows."""
+        return sorted(uri.rpartition(f"/tables/{name}/")[2] for uri in self.table(name).file_uris())
 
     def batches(self, name: str, columns: Sequence[str], where_sql: str | None = None,
                 order_by: Sequence[str] = ()) -> Iterator[Any]:
@@ -253,8 +253,8 @@ def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> N
 def append_rows(data: DataFolder, name: str, rows: Sequence[Mapping[str, Any]]) -> Written:
     """Add the rows whose key the table does not have yet; with none of them nothing is committed.
 
-    The table is created when it does not exist. Raises ValueError for rows that do not have exactly the
-    table's columns or that repeat a key, RunFailure when Delta refuses them.
+    The table is created when it does not exist. Raises ValueError for rows that lack a column or a value,
+    have columns of their own or repeat a key, RunFailure when Delta refuses them.
     """
     return _write(data, name, rows, update=False)
 
@@ -308,6 +308,9 @@ def _check_rows(table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if set(row) != set(table.column_names):
             wrong = sorted(set(row) ^ set(table.column_names))
             raise ValueError(f"table {table.name}: a row lacks or adds the columns {wrong}")
+        empty = [c.name for c in table.columns if not c.nullable and row[c.name] is None]
+        if empty:
+            raise ValueError(f"table {table.name}: a row has no value in the columns {empty}")
         key = tuple(row[column] for column in table.key)
         if key in seen:
             raise ValueError(f"table {table.name}: two rows have the key {key}")

@@ -34,7 +34,8 @@ BATCH_BYTES = 4 << 20
 """Text of one Arrow batch; what a task holds is a batch and the largest page."""
 
 # A page row has `split` and `position` beside the table's columns; a row with `report` ends each split.
-EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("report", "string"), ("page_ids", "array<bigint>"))
+EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("report", "string"),
+                 ("page_ids", "array<bigint>"))
 STAGED_DDL = ", ".join(f"`{name}` {kind}" for name, kind in (
     *((column.name, column.type) for column in PAGES.columns), *EXTRA_COLUMNS))
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from pipelines.documents.sentences import split_nodes
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import PARSER_VERSION, read_wikitext
-from pipelines.documents.sentences import split_nodes
 from pipelines.documents.tree import Node, check_tree
 from pipelines.models.tokens import load_token_counter
 from pipelines.schemas import DOCUMENTS, TREE_NODES
@@ -36,6 +36,7 @@ from spark_jobs.tables import (
     ensure_table,
     is_empty,
     read_table,
+    within,
     write_changes,
 )
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _PAGE_COLUMNS = ("doc_id", "bucket", "source", "title", "redirect_to", "revision_id", "dump_file", "text",
                  "content_sha256")
 # One frame carries both tables' rows, so that a page is parsed once: node rows have a node_id, document
-# rows a status. `doc_text` of a failed page is a sample for the table of rejects.
+# rows a status.
 _NODE_ONLY = tuple(c for c in TREE_NODES.columns if c.name not in DOCUMENTS.column_names)
 _STAGED = (*DOCUMENTS.columns, *_NODE_ONLY)
 _REASON_CHARACTERS = 300
@@ -88,13 +89,14 @@ def refresh_trees(spark: Session, data: DataFolder, profile: Profile) -> TreesRe
     due = _due(session, data, profile, documents_stage, everything=all_pages).persist()
     try:
         n_due = due.count()
-        n_parsed, changes = 0, (RowChanges(), RowChanges())
+        statuses: dict[str, int] = {}
+        changes = RowChanges(), RowChanges()
         if n_due:
-            n_parsed, changes = _write(session, data, profile, due, n_due, documents_stage)
+            statuses, changes = _write(session, data, profile, due, n_due, documents_stage)
     finally:
         due.unpersist()
-    counts = {"n_read": n_due, "n_processed": n_parsed}
-    return TreesResult(nodes_stage.finish(changes[0], **counts), documents_stage.finish(changes[1], **counts))
+    facts = {"n_read": n_due, "n_processed": sum(statuses.values()), "details": statuses}
+    return TreesResult(nodes_stage.finish(changes[0], **facts), documents_stage.finish(changes[1], **facts))
 
 
 def _asked(spark: SparkSession, data: DataFolder, profile: Profile, stage: Stage) -> DataFrame:
@@ -119,12 +121,12 @@ def _due(spark: SparkSession, data: DataFolder, profile: Profile, stage: Stage, 
 
 
 def _write(spark: SparkSession, data: DataFolder, profile: Profile, due: DataFrame, n_due: int,
-           stage: Stage) -> tuple[int, tuple[RowChanges, RowChanges]]:
-    """Parse the due pages and write both tables; return how many were parsed and what changed."""
+           stage: Stage) -> tuple[dict[str, int], tuple[RowChanges, RowChanges]]:
+    """Parse the due pages and write both tables; return the documents by status and what changed."""
     sites = {row["dump_file"]: row["siteinfo"]
              for row in TableReader(data).rows("dump_files", ("dump_file", "siteinfo"))}
     task = functools.partial(parse_pages, task=_Task(sites, profile.token_counter))
-    pages = _asked(spark, data, profile, stage).select(*_PAGE_COLUMNS).join(due, ["doc_id", "bucket"], "left_semi")
+    pages = within(_asked(spark, data, profile, stage).select(*_PAGE_COLUMNS), due)
     parsed = (pages.repartition(n_tasks(pages, n_due)).mapInArrow(task, ddl(_STAGED))
               .persist(StorageLevel.MEMORY_AND_DISK))
     try:
@@ -132,11 +134,12 @@ def _write(spark: SparkSession, data: DataFolder, profile: Profile, due: DataFra
         documents = parsed.where("status IS NOT NULL")
         changes = (write_changes(spark, data, "tree_nodes", nodes, due),
                    write_changes(spark, data, "documents", documents, due))
-        n_parsed = documents.count()
-        failed = documents.where("status = 'failed'").select("doc_id", "reason").collect()
-        append_rejects(spark, data, profile, (
-            Reject("tree_nodes", row["doc_id"], "parse_failed", row["reason"]) for row in failed))
-        return n_parsed, changes
+        statuses = {row["status"]: row["count"] for row in documents.groupBy("status").count().collect()}
+        if "failed" in statuses:
+            failed = documents.where("status = 'failed'").select("doc_id", "reason").collect()
+            append_rejects(spark, data, profile, (
+                Reject("tree_nodes", row["doc_id"], "parse_failed", row["reason"]) for row in failed))
+        return statuses, changes
     finally:
         parsed.unpersist()
 
@@ -173,7 +176,7 @@ def parse_page(page: Row, site: SiteInfo) -> tuple[Row, tuple[Node, ...]]:
             check_tree(page["doc_id"], result.nodes)
             n_sentences = len(split_nodes(result.nodes, site.language))
             nodes, status, reason, counts = result.nodes, result.status, result.reason, result.counts
-        except Exception as error:  # noqa: BLE001 - one page must not end a run: it becomes a row with its reason
+        except Exception as error:  # noqa: BLE001 - one page must not end the run: it becomes a row
             status, reason = "failed", f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS]
         else:
             if page["text"] is None:

@@ -12,7 +12,7 @@ import functools
 import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -30,6 +30,7 @@ from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, table_exists
 from spark_jobs.dumps import STAGED_DDL, Split, missing_end, plan_splits, read_splits, wiki_of
 from spark_jobs.stages import Session, Stage, session_of
+from spark_jobs.submit import parser, run
 from spark_jobs.tables import (
     CHANGE,
     Reject,
@@ -235,7 +236,8 @@ def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, snapsh
         keys = ["doc_id", "bucket"]
         table = read_table(spark, data, "pages")
         old = table.select(*keys, _rank().alias("old_rank"))
-        change = F.when(F.col("old_rank").isNull(), "insert").when(F.col("rank") > F.col("old_rank"), "update")
+        change = (F.when(F.col("old_rank").isNull(), "insert")
+                  .when(F.col("rank") > F.col("old_rank"), "update"))
         # Ranks are compared first, without the texts; then the few texts that win are fetched.
         winners = (pages.select(*keys, "rank").join(old, keys, "left").select(*keys, change.alias(CHANGE))
                    .where(F.col(CHANGE).isNotNull()))
@@ -279,7 +281,34 @@ def _outcomes(given: list[DumpFile], known: dict[str, dict[str, Any]],
             outcomes.append(FileOutcome(*common, "known", row["wiki"], row["n_pages"]))
         elif file.key in reading.n_pages:
             status = "salvaged" if file.key in reading.cuts else "read"
-            outcomes.append(FileOutcome(*common, status, reading.infos[file.key].wiki, reading.n_pages[file.key]))
+            outcomes.append(FileOutcome(*common, status, reading.infos[file.key].wiki,
+                                        reading.n_pages[file.key]))
         else:
             outcomes.append(FileOutcome(*common, "failed", error=reading.errors[file.key]))
     return tuple(outcomes)
+
+
+def main() -> None:
+    """Entry point of `spark-submit spark_jobs/pages.py --data DIR FILE…`."""
+    arguments = parser("Read dump files into pages.")
+    arguments.add_argument("files", nargs="+", metavar="FILE", help="dump file: .xml, .bz2, .gz or .xz")
+    arguments.add_argument("--wiki", help="database name of the wiki, where the dumps do not say it")
+    arguments.add_argument("--full-snapshot", action="store_true",
+                           help="the files are the whole wiki: delete pages that are in none of them")
+    arguments.add_argument("--salvage", action="store_true",
+                           help="take the whole pages before the cut of a damaged file")
+    chosen = arguments.parse_args()
+
+    def work(spark: SparkSession, data: DataFolder, profile: Profile) -> Iterator[StageResult]:
+        result = ingest_dump_files(spark, data, profile, chosen.files, wiki=chosen.wiki,
+                                   full_snapshot=chosen.full_snapshot, salvage=chosen.salvage)
+        yield result.stage
+        for outcome in result.files:
+            if outcome.error:
+                raise outcome.error
+
+    run(chosen, work)
+
+
+if __name__ == "__main__":
+    main()

@@ -26,7 +26,8 @@ DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 """Must be exactly the version of the wheel delta-spark and fit PySpark's minor version."""
 
 JAR_SHA256 = {
-    "io.delta_delta-spark_4.2_2.13-4.4.0.jar": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
+    "io.delta_delta-spark_4.2_2.13-4.4.0.jar":
+        "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
     "io.delta_delta-storage-4.4.0.jar": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
     "io.delta_delta-kernel-api-4.4.0.jar": "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11",
     "io.delta_delta-kernel-defaults-4.4.0.jar":
@@ -180,8 +181,8 @@ def _resolve(scratch: Path) -> None:
     script = scratch / "nothing.py"
     script.write_text("")
     command = [
-        spark_home() / "bin" / "spark-submit", "--master", "local[1]", "--packages", DELTA_PACKAGE,
-        "--exclude-packages", ",".join(_EXCLUDED), "--conf", f"spark.jars.ivy={scratch / 'ivy'}", script,
+        str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]", "--packages", DELTA_PACKAGE,
+        "--exclude-packages", ",".join(_EXCLUDED), "--conf", f"spark.jars.ivy={scratch / 'ivy'}", str(script),
     ]
     environment = os.environ | {"JAVA_HOME": str(prepare_java()), "PYSPARK_PYTHON": sys.executable}
     remedy = (f"Connect to the internet (a proxy or mirror is set in Spark's spark-defaults.conf), or put "

@@ -7,18 +7,18 @@ What belongs here: which documents are due, and rows. What does not: where a sen
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
+from pipelines.documents.sentences import split_text
 
-from pipelines.documents.sentences import SPLITTER_VERSION, split_text
+from pipelines.documents.readers.wikitext import PARSER_VERSION
 from pipelines.documents.tree import STRUCTURE_TAGS
 from pipelines.schemas import SENTENCES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader
 from spark_jobs.documents import Row, arrow_fields, by_document, ddl, document_order, in_batches
-from spark_jobs.stages import Session, Stage, documents_in, session_of
+from spark_jobs.stages import Session, Stage, session_of
 from spark_jobs.submit import run_stage
 from spark_jobs.tables import StageResult, ensure_table, read_table, within, write_changes
 
@@ -28,22 +28,50 @@ if TYPE_CHECKING:
 
 def refresh_sentences(spark: Session, data: DataFolder, profile: Profile) -> StageResult:
     """Split the documents whose nodes changed. Raises RunFailure when `tree_nodes` is missing."""
-    stage = Stage.start(data, "sentences", ("tree_nodes",), {"splitter_version": SPLITTER_VERSION})
+    stage = Stage.start(data, "sentences", ("tree_nodes",), {"parser_version": PARSER_VERSION})
     if done := stage.unchanged():
         return done
     session = session_of(spark)
     ensure_table(session, data, "sentences", profile)
-    due = stage.changed_documents(session)
-    try:
-        nodes = within(read_table(session, data, "tree_nodes", stage.upstream["tree_nodes"]), due)
-        n_documents = documents_in(nodes) if due is None else due.count()
-        languages = {row["dump_file"]: row["language"] for row in TableReader(data).rows("dump_files", ("x",))}
-        texts = nodes.where((F.col("text") != "") & ~F.col("tag").isin(*STRUCTURE_TAGS)).select(
+    with stage.due_documents(session) as due:
+        nodes = within(read_table(session, data, "tree_nodes", stage.upstream["tree_nodes"]), due.documents)
+        texts = nodes.where((nodes.text != "") & ~nodes.tag.isin(*STRUCTURE_TAGS)).select(
             "doc_id", "bucket", "node_id", "path", "text")
-        rows = document_order(texts, ["node_id"], n_documents).mapInArrow(
-            functools.partial(split_documents, languages=languages), ddl(SENTENCES.columns))
-        changes = write_changes(session, data, "sentences", rows, due)
-    finally:
-        if due is not None:
-            due.unpersist()
-    return stage.finish(changes, n_read=n_documents, n_processed=n_documents)
+        task = functools.partial(split_documents, languages=wiki_languages(data))
+        rows = document_order(texts, ["node_id"], due.n_documents).mapInArrow(task, ddl(SENTENCES.columns))
+        changes = write_changes(session, data, "sentences", rows, due.documents)
+        return stage.finish(changes, n_read=due.n_documents, n_processed=due.n_documents)
+
+
+def wiki_languages(data: DataFolder) -> dict[str, str]:
+    """Wiki → language code, as the dumps that were read say."""
+    rows = TableReader(data).rows("dump_files", ("wiki", "language"), order_by=("read_at",))
+    return {row["wiki"]: row["language"] for row in rows if row["language"]}
+
+
+def split_documents(batches: Iterable[pa.RecordBatch],
+                    languages: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    """Node rows, by document, to sentence rows; runs in a Python worker."""
+
+    def rows() -> Iterator[Row]:
+        for doc_id, nodes in by_document(batches):
+            language = languages.get(doc_id.rpartition(":")[0], "")
+            sentence_id = 0
+            for node in nodes:
+                text = node["text"]
+                for begin, end in split_text(text, language):
+                    yield {"doc_id": doc_id, "bucket": node["bucket"], "sentence_id": sentence_id,
+                           "node_id": node["node_id"], "path": node["path"], "begin": begin, "end": end,
+                           "text": text[begin:end]}
+                    sentence_id += 1
+
+    return in_batches(rows(), arrow_fields(SENTENCES.columns))
+
+
+def main() -> None:
+    """Entry point of `spark-submit spark_jobs/sentences.py --data DIR`."""
+    run_stage("Split the blocks of changed documents into sentences.", refresh_sentences)
+
+
+if __name__ == "__main__":
+    main()

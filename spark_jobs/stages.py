@@ -7,21 +7,24 @@ commit that it describes; losing one only costs a recomputation, because writes 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import files
 from pipelines.errors import RunFailure
 from pipelines.settings import DataFolder
-from spark_jobs.tables import RowChanges, StageResult, key_columns, table_version
+from pipelines.storage import TableReader
+from spark_jobs.tables import RowChanges, StageResult, table_version
 
 
 class OnDemand(Protocol):
@@ -67,7 +70,7 @@ class Stage:
         for name in upstream:
             version = table_version(data, name)
             if version is None:
-                raise RunFailure(f"table {table}", f"no table {data.table(name)}", "the table it is made from",
+                raise RunFailure(f"table {table}", f"no table {data.table(name)}", "the table it is made of",
                                  "Run the whole build: espalier build --data DIR --wikipedia FILE.")
             versions[name] = version
         return cls(data, table, versions, settings_sha256(settings), time.perf_counter())
@@ -116,12 +119,22 @@ class Stage:
                              seconds=self.seconds)
         return replace(result, **fields)
 
-    def changed_documents(self, spark: SparkSession) -> DataFrame | None:
-        """The documents (doc_id, bucket) with a changed row in an upstream table; None means all.
+    @contextmanager
+    def due_documents(self, spark: SparkSession) -> Iterator[Due]:
+        """The documents with a changed row in an upstream table, from Spark's change feed.
 
-        From Spark's change feed since the watermark. All documents are due when there is no watermark, and
-        when the feed no longer reaches back that far. The caller unpersists the frame.
+        All are due when there is no watermark, and when the feed no longer reaches back that far.
         """
+        changed = self._changed_documents(spark)
+        if changed is None:
+            yield Due(None, TableReader(self.data).row_count("documents", "n_nodes > 0"))
+            return
+        try:
+            yield Due(changed, changed.count())
+        finally:
+            changed.unpersist()
+
+    def _changed_documents(self, spark: SparkSession) -> DataFrame | None:
         stored = self.watermark()
         if stored is None or set(stored["upstream"]) != set(self.upstream):
             return None
@@ -134,13 +147,11 @@ class Stage:
                 feed = (spark.read.format("delta").option("readChangeFeed", "true")
                         .option("startingVersion", since + 1).option("endingVersion", version)
                         .load(self.data.table(name)))
-                feeds.append(key_columns(feed))
+                feeds.append(feed.select("doc_id", "bucket"))
         if not feeds:
+            # The table itself was changed by somebody else: compare all of it.
             return None
-        changed = feeds[0]
-        for feed in feeds[1:]:
-            changed = changed.union(feed).distinct()
-        changed = changed.persist()
+        changed = functools.reduce(DataFrame.union, feeds).distinct().persist()
         try:
             changed.count()
         except (PySparkException, Py4JJavaError):
@@ -148,3 +159,10 @@ class Stage:
             changed.unpersist()
             return None
         return changed
+
+
+class Due(NamedTuple):
+    """The documents that a stage works on: doc_id and bucket, None for all; and how many they are."""
+
+    documents: DataFrame | None
+    n_documents: int

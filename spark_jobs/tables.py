@@ -8,7 +8,7 @@ no row differs: a Delta MERGE that changes nothing still rewrites files and make
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -71,7 +71,9 @@ def table_version(data: DataFolder, name: str) -> int | None:
     """Newest version of a table, None when it does not exist. Reads the log alone and needs no session."""
     from deltalake import DeltaTable
 
-    return int(DeltaTable(data.table(name), without_files=True).version()) if table_exists(data, name) else None
+    if not table_exists(data, name):
+        return None
+    return int(DeltaTable(data.table(name), without_files=True).version())
 
 
 def is_empty(data: DataFolder, name: str) -> bool:
@@ -97,7 +99,7 @@ def ensure_table(spark: SparkSession, data: DataFolder, name: str, profile: Prof
     if version is None:
         spark.sql(_create_statement(table, data.table(name), n_buckets(data, profile)))
         return 0
-    found = {f.name: f.dataType.simpleString() for f in spark.read.format("delta").load(data.table(name)).schema}
+    found = {f.name: f.dataType.simpleString() for f in read_table(spark, data, name).schema}
     expected = {column.name: column.type for column in table.columns}
     if found != expected:
         differing = sorted(set(found.items()) ^ set(expected.items()))
@@ -178,7 +180,8 @@ def differences(table: Table, new: DataFrame, old: DataFrame) -> DataFrame:
     change = (F.when(F.col("_new").isNull(), "delete").when(F.col("_old").isNull(), "insert")
               .when(differs, "update"))
     return (joined.withColumn(CHANGE, change).where(F.col(CHANGE).isNotNull())
-            .select(*(F.col(k) if k in keys else F.col(f"n.{k}").alias(k) for k in table.column_names), CHANGE))
+            .select(*(F.col(name) if name in keys else F.col(f"n.{name}").alias(name)
+                      for name in table.column_names), CHANGE))
 
 
 def _comparable(name: str, kind: str) -> Any:
@@ -282,8 +285,3 @@ def _with_retries(name: str, write: Callable[[], T]) -> T:
                                  ) from error
             time.sleep(2.0 ** attempt)
     raise AssertionError("unreachable")
-
-
-def key_columns(rows: DataFrame, names: Sequence[str] = ("doc_id", "bucket")) -> DataFrame:
-    """The distinct documents of some rows."""
-    return rows.select(*names).distinct()

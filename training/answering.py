@@ -7,15 +7,15 @@ A worker opens the corpus once. Only latencies depend on where a question was as
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pipelines.evaluation.datasets import Question
 from pipelines.evaluation.predictions import Prediction, RankedPiece
 from pipelines.settings import DataFolder
+from training.ray_cluster import ray_session
 
 if TYPE_CHECKING:
     from pipelines.api import Corpus
@@ -52,7 +52,7 @@ def predict(corpus: Corpus, ask: Ask, question: Question) -> Prediction:
     """Ask one question."""
     answer = corpus.ask(question.question, method=ask.method, budget=ask.budget_tokens, k=ask.k,
                         router=ask.router, reader=ask.reader, options=ask.options)
-    pieces = tuple(RankedPiece(piece.doc_id, piece.ranges, piece.score) for piece in answer.pieces)
+    pieces = tuple(RankedPiece(piece.doc_id, piece.ranges, piece.score) for piece in answer.packed.pieces)
     return Prediction.from_answer(question.question_id, answer.to_json(), pieces)
 
 
@@ -115,17 +115,7 @@ class _Worker:
 @contextmanager
 def ray_answerer(data: DataFolder, release: int, n_workers: int | None) -> Iterator[OnRay]:
     """Workers on the cluster of RAY_ADDRESS, else on a local one that ends with the block."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
+    with ray_session():
+        import ray
 
-    started = not ray.is_initialized()
-    if started:
-        address = os.environ.get("RAY_ADDRESS")
-        local: dict[str, Any] = {} if address else {"include_dashboard": False}
-        ray.init(address=address, log_to_driver=False, logging_level="warning", **local)
-    try:
-        n_cpus = int(ray.cluster_resources().get("CPU", 1))
-        yield OnRay(data, release, n_workers or max(1, n_cpus))
-    finally:
-        if started:
-            ray.shutdown()
+        yield OnRay(data, release, n_workers or max(1, int(ray.cluster_resources().get("CPU", 1))))

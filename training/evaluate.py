@@ -3,7 +3,7 @@
 What belongs here: running a comparison from a question set to its records. What does not: metrics
 (`pipelines/evaluation`), where questions are asked (`answering.py`), MLflow (`tracking.py`).
 
-Also an entry point: `python -m training.evaluate --config FILE` with a JSON or YAML file of `EvaluationConfig`.
+Also an entry point: `python -m training.evaluate --config FILE`, a JSON or YAML file of `EvaluationConfig`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -26,14 +26,19 @@ from pipelines.evaluation.corpus_text import DocumentCache, ids_by_title
 from pipelines.evaluation.datasets import QuestionSet, load_questions
 from pipelines.evaluation.plots import latencies, recall_against_budget
 from pipelines.evaluation.predictions import Prediction
+from pipelines.evaluation.question_table import write_question_set
 from pipelines.evaluation.report import render_report
 from pipelines.evaluation.results import MethodOutcome, Scorer, Settings, compare
 from pipelines.evaluation.version import code_version
-from pipelines.methods.registry import make_method, method_names, options_by_method
-from pipelines.releases import Release
+from pipelines.methods.registry import method_names, options_by_method
+from pipelines.methods.routers import check_router
+from pipelines.releases import Release, read_release
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
 from training.tracking import TracedQuery, TrackedRun, Tracker
+
+if TYPE_CHECKING:
+    from pipelines.api import Corpus
 
 
 class EvaluationOptions(BaseModel):
@@ -55,7 +60,7 @@ class EvaluationOptions(BaseModel):
     ray_workers: int | None = Field(None, ge=1, description="Workers on Ray; none: one a CPU")
     n_resamples: int = Field(N_RESAMPLES, ge=100, description="Resamples of the paired bootstrap")
     seed: int = Field(SEED, ge=0, description="Seed of the paired bootstrap")
-    traced_questions: int = Field(100, ge=0, description="Questions of each method that MLflow keeps a trace of")
+    traced_questions: int = Field(100, ge=0, description="Questions of each method that MLflow traces")
 
 
 class EvaluationConfig(EvaluationOptions):
@@ -65,6 +70,22 @@ class EvaluationConfig(EvaluationOptions):
     questions: Path = Field(description="Questions file, JSON Lines")
     dataset: str | None = Field(None, description="Name of the question set; none: the file's name")
     out: Path | None = Field(None, description="Where to write the result, JSON")
+
+
+def make_options(**values: Any) -> EvaluationOptions:
+    """Checked options. Raises UserError naming every option at fault, also for methods and their options."""
+    try:
+        options = EvaluationOptions.model_validate(values)
+    except ValidationError as error:
+        raise UserError("evaluation options", _faults(error), "values within their ranges",
+                        "Correct them.") from error
+    options_by_method(options.methods or method_names(), options.set)
+    check_router(options.router)
+    return options
+
+
+def _faults(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
 
 
 @dataclass(frozen=True)
@@ -88,20 +109,18 @@ def evaluate(data: DataFolder, questions: QuestionSet, options: EvaluationOption
     RunFailure for a release that cannot be read; MLflow's runs are then marked FAILED.
     """
     from pipelines.api import Corpus
-    from pipelines.storage import merge_rows
 
     options = options or EvaluationOptions()
     names = options.methods or tuple(method_names())
     method_options = options_by_method(names, options.set)
-    for name in names:
-        make_method(name)
     corpus = Corpus.open(data, release=options.release)
-    merge_rows(data, "questions", questions.table_rows())
+    write_question_set(data, questions)
     with ExitStack() as stack:
         answerer = _answerer(stack, data, corpus, options, len(names) * len(questions.questions))
-        settings = _settings(corpus.release, options, answerer)
+        release = read_release(data, corpus.release)
+        settings = _settings(release, options, answerer)
         cache = DocumentCache(corpus.retrieval)
-        scorer = Scorer(questions, cache, ids_by_title(data, corpus.release, questions.questions),
+        scorer = Scorer(questions, cache, ids_by_title(data, release, questions.questions),
                         corpus.retrieval.count_tokens)
         tracker = Tracker(data)
         parent = stack.enter_context(_comparison_run(tracker, questions, settings, names))
@@ -125,18 +144,27 @@ def evaluate(data: DataFolder, questions: QuestionSet, options: EvaluationOption
 
 def write_report(data: DataFolder, result: Mapping[str, Any], questions: QuestionSet,
                  outcomes: Mapping[str, MethodOutcome]) -> str:
-    """Write the HTML report of a comparison to the data folder and return its path; an older one is replaced."""
+    """Write the HTML report to the data folder, the result as JSON beside it, and return the report's path.
+
+    Those of an older comparison of the set are replaced; MLflow keeps every one.
+    """
     page = render_report(result, questions.questions,
                          {name: outcome.predictions for name, outcome in outcomes.items()})
     path = f"{data.reports}/evaluation-{questions.name}.html"
+    files.write_json(result_path(data, questions.name), result)
     files.write_text(path, page)
     return path
 
 
-def _answerer(stack: ExitStack, data: DataFolder, corpus: Any, options: EvaluationOptions,
+def result_path(data: DataFolder, dataset: str) -> str:
+    """Where the newest result of a question set lies, in the JSON form of `espalier evaluate`."""
+    return f"{data.reports}/evaluation-{dataset}.json"
+
+
+def _answerer(stack: ExitStack, data: DataFolder, corpus: Corpus, options: EvaluationOptions,
               n_asks: int) -> Answerer:
     if options.ray == "always" or (options.ray == "auto" and n_asks > options.ray_above):
-        return stack.enter_context(ray_answerer(data, corpus.release.number, options.ray_workers))
+        return stack.enter_context(ray_answerer(data, corpus.release, options.ray_workers))
     return InProcess(corpus)
 
 
@@ -181,16 +209,17 @@ def _params(questions: QuestionSet, settings: Settings, method: str,
 def _run_method(ask: Ask, questions: QuestionSet, options: EvaluationOptions, answerer: Answerer,
                 cache: DocumentCache, scorer: Scorer, progress: Progress | None) -> MethodOutcome:
     """Ask every question under every budget and score what came back."""
-    report = progress or (lambda method, done, total: None)
     budgets = [ask.budget_tokens, *sorted({*options.curve_budgets} - {ask.budget_tokens})]
-    n_asks = len(budgets) * len(questions.questions)
+    n_questions = len(questions.questions)
     predictions: dict[int, list[Prediction]] = {}
-    for place, budget_tokens in enumerate(budgets):
-        begin = place * len(questions.questions)
-        asked = Ask(ask.method, budget_tokens, ask.k, ask.router, ask.reader, ask.options)
+
+    def report(method: str, done: int, total: int) -> None:
+        if progress is not None:
+            progress(method, len(predictions) * n_questions + done, len(budgets) * n_questions)
+
+    for budget_tokens in budgets:
         predictions[budget_tokens] = answerer.answer(
-            asked, questions.questions,
-            lambda method, done, total, begin=begin: report(method, begin + done, n_asks))
+            replace(ask, budget_tokens=budget_tokens), questions.questions, report)
     cache.load(entry.doc_id for rows in predictions.values() for p in rows for entry in p.evidence)
     return scorer.outcome(predictions.pop(ask.budget_tokens), ask.budget_tokens, predictions)
 
@@ -247,14 +276,15 @@ def load_config(path: Path) -> EvaluationConfig:
     try:
         return EvaluationConfig.model_validate(values)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
-        raise UserError(f"config {path}", faults, f"fields of {', '.join(EvaluationConfig.model_fields)}",
+        fields = ", ".join(EvaluationConfig.model_fields)
+        raise UserError(f"config {path}", _faults(error), f"fields of {fields}",
                         "Correct the file.") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an evaluation from a config file; prints where the result and the report are."""
-    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate",
+                                     description="Compare retrieval methods on a question set.")
     parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of EvaluationConfig")
     try:
         config = load_config(parser.parse_args(arguments).config)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from assets.quality.rules import rule_names
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder, Profile
-from spark_jobs.tables import bucket_of, n_buckets, read_table
+from spark_jobs.tables import n_buckets, read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -44,7 +44,7 @@ class Candidate:
 def fault_frame(table: str, candidate: Candidate) -> DataFrame:
     """One row for each row of a table (and each missing one): its key, and a column for each rule."""
     frame = _FRAMES[table](candidate)
-    expected = bucket_of(n_buckets(candidate.data, candidate.profile))
+    expected = (F.crc32(F.col("doc_id")) % n_buckets(candidate.data, candidate.profile)).cast("int")
     in_its_bucket = _fault(F.col("bucket") != expected,
                            F.format_string("bucket %d, should be %d", F.col("bucket"), expected))
     return frame.withColumn("bucket_matches", in_its_bucket).drop("bucket", *_helpers(table, frame))
@@ -97,8 +97,9 @@ def _tree_nodes(candidate: Candidate) -> DataFrame:
     nodes = candidate.table("tree_nodes").select(
         "doc_id", "bucket", "node_id", "end_id", "path", "parent_id", "tag", "text", "spans", "begin", "end")
     documents = candidate.table("documents").select("doc_id", F.lit(True).alias("known"))
-    parents = nodes.select("doc_id", F.col("node_id").alias("parent_id"), F.col("end_id").alias("parent_end_id"),
-                           F.col("path").alias("parent_path"))
+    parents = nodes.select(
+        "doc_id", F.col("node_id").alias("parent_id"), F.col("end_id").alias("parent_end_id"),
+        F.col("path").alias("parent_path"))
     joined = nodes.join(documents, "doc_id", "left").join(parents, ["doc_id", "parent_id"], "left")
     is_root = F.col("node_id") == 0
     depth = F.size("path")
@@ -208,7 +209,8 @@ def _embeddings(candidate: Candidate) -> DataFrame:
     present = F.col("model").isNotNull()
     rows = joined.select(
         "unit_id", F.coalesce("model", F.lit(encoder)).alias("model"),
-        F.coalesce("doc_id", "unit_doc_id").alias("doc_id"), F.coalesce("bucket", "unit_bucket").alias("bucket"),
+        F.coalesce("doc_id", "unit_doc_id").alias("doc_id"),
+        F.coalesce("bucket", "unit_bucket").alias("bucket"),
         _fault(present & ~F.col("unit_sha256").eqNullSafe(F.col("rendered_sha256")),
                F.coalesce(F.concat(F.lit("unit has text "), "unit_sha256"), F.lit("no unit"))
                ).alias("unit_exists"),
@@ -219,7 +221,7 @@ def _embeddings(candidate: Candidate) -> DataFrame:
         _fault(F.abs(norm - 1) > NORM_TOLERANCE, F.format_string("norm %.4f", norm)).alias("norm_is_one"))
     # Vectors of another encoder may stand beside; a unit with only those has none of the release's.
     has_vector = F.max(F.coalesce("_by_encoder", F.lit(False))).over(Window.partitionBy("unit_id"))
-    return rows.withColumn("unit_has_vector", _fault(~has_vector, F.concat(F.lit("no vector of "), F.lit(encoder))))
+    return rows.withColumn("unit_has_vector", _fault(~has_vector, f"no vector of {encoder}"))
 
 
 _FRAMES: dict[str, Callable[[Candidate], DataFrame]] = {

@@ -51,15 +51,16 @@ TABLE_RULES: dict[str, TableRules] = {
     "documents": TableRules(("pages", "tree_nodes"), (
         _IN_ITS_BUCKET,
         Rule("page_exists", "Every document is made of the page that pages has now"),
-        Rule("page_has_document", "Every page of the asked namespaces became a document, if only with a reason"),
+        Rule("page_has_document", "Every page of the asked namespaces became a document, if only with a "
+                                  "reason"),
         Rule("tree_is_complete", "As many tree nodes are stored as the document says"),
     )),
     "tree_nodes": TableRules(("documents",), (
         _IN_ITS_BUCKET,
         Rule("document_exists", "No node without its document"),
         Rule("parent_exists", "No orphans: every node but the root has a parent in its document"),
-        Rule("lies_within_parent", "Parents come before children: a node lies in the range of its parent, and "
-                                   "its path is its parent's with one number more"),
+        Rule("lies_within_parent", "Parents come before children: a node lies in the range of its parent, "
+                                   "and its path is its parent's with one number more"),
         Rule("range_matches_text", "begin and end span as many characters as the text has"),
         Rule("no_markup_residue", "No wikitext markup is left in visible text", tolerance=1 / 2000),
     )),

@@ -16,7 +16,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assets.quality.rules import KEY_RULE, ROWS_RULE, TABLE_RULES, inputs_of, rule_meaning, rule_names, rules_sha256
+from assets.quality.rules import (
+    KEY_RULE,
+    ROWS_RULE,
+    TABLE_RULES,
+    inputs_of,
+    rule_meaning,
+    rule_names,
+    rules_sha256,
+)
 from pipelines import files
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder
@@ -84,7 +92,7 @@ def build_data_docs(data: DataFolder) -> str:
 
 
 def data_docs_folder(data: DataFolder) -> Path:
-    """Where Data Docs lie: in the data folder, or in the state folder when the data are on an object store."""
+    """Where Data Docs lie: in the data folder, or in the state folder when that is on an object store."""
     return data.state / "data_docs" if files.is_remote(data.root) else Path(data.data_docs)
 
 
@@ -113,27 +121,26 @@ def build_suite(table: str) -> Any:
         return {"meta": {"rule": rule}, "description": rule_meaning(table, rule)}
 
     key = list(TABLES[table].key)
-    suite = gx.ExpectationSuite(table)
-    if ROWS_RULE in rule_names(table):
-        suite.add_expectation(gxe.ExpectTableRowCountToBeBetween(min_value=1, **described(ROWS_RULE)))
-    suite.add_expectation(
+    expectations = [
         gxe.ExpectColumnValuesToBeUnique(column=key[0], **described(KEY_RULE)) if len(key) == 1
-        else gxe.ExpectCompoundColumnsToBeUnique(column_list=key, **described(KEY_RULE)))
-    for rule in TABLE_RULES[table].rules:
-        suite.add_expectation(gxe.ExpectColumnValuesToBeNull(
-            column=rule.name, mostly=1 - rule.tolerance, **described(rule.name)))
-    return suite
+        else gxe.ExpectCompoundColumnsToBeUnique(column_list=key, **described(KEY_RULE)),
+        *(gxe.ExpectColumnValuesToBeNull(column=rule.name, mostly=1 - rule.tolerance, **described(rule.name))
+          for rule in TABLE_RULES[table].rules)]
+    if ROWS_RULE in rule_names(table):
+        expectations.insert(0, gxe.ExpectTableRowCountToBeBetween(min_value=1, **described(ROWS_RULE)))
+    return gx.ExpectationSuite(table, expectations=expectations)
 
 
 def _rule_result(rule: str, outcome: Any) -> RuleResult:
     found = outcome.result
     if outcome.exception_info.get("raised_exception"):
-        raise RuntimeError(f"rule {rule} could not be judged: {outcome.exception_info['exception_message']}")
+        raise RuntimeError(f"rule {rule} cannot be judged: {outcome.exception_info['exception_message']}")
     if rule == ROWS_RULE:
         n_rows = int(found["observed_value"])
         return RuleResult(rule, outcome.success, n_rows, 0 if outcome.success else 1, [])
     rows = [dict(row) for row in found.get("unexpected_index_list") or []][:NAMED_ROWS]
-    return RuleResult(rule, outcome.success, int(found["element_count"]), int(found["unexpected_count"]), rows)
+    n_rows, n_failing = int(found["element_count"]), int(found["unexpected_count"])
+    return RuleResult(rule, outcome.success, n_rows, n_failing, rows)
 
 
 def _context(data: DataFolder) -> Any:

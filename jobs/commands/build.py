@@ -5,6 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+from typing import TYPE_CHECKING, Any
+
+from jobs.arguments import add_data_argument
+
+if TYPE_CHECKING:
+    from jobs.build import BuildSummary
 
 EXAMPLES = """examples:
   espalier build --data corpus --wikipedia enwiki-latest-pages-articles.xml.bz2
@@ -16,13 +22,13 @@ Exit codes: 0 done, 1 the build could not finish (the served release is unchange
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(subparsers: Any) -> None:
     """Add the command to the CLI."""
     parser = subparsers.add_parser(
         "build", help="read dumps into trees, sentences, vectors and indexes, and publish a release",
         description="Read Wikipedia dumps, refresh what changed, check it, and publish it as one release.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="DIR", help="data folder; without it ESPALIER_DATA")
+    add_data_argument(parser)
     parser.add_argument("--wikipedia", metavar="FILE", nargs="+", default=[], action="extend",
                         help="dump files: XML exports, plain or as .bz2 (also multistream), .gz, .xz")
     parser.add_argument("--wiki", metavar="NAME", help="database name of the wiki, where the dump has none")
@@ -47,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         wikipedia=tuple(args.wikipedia), wiki=args.wiki, full_snapshot=args.full_snapshot,
         salvage=args.salvage, namespaces=tuple(args.namespaces) if args.namespaces else None,
         profile=args.profile)
-    if getattr(args, "debug", False):
+    if args.debug:
         summary = build(data, request, Progress(sys.stderr))
     else:
         with own_screen(data.state / "build.log") as screen:
@@ -60,12 +66,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_summary(summary: object) -> None:
+def print_summary(summary: BuildSummary) -> None:
     """The result as a table on stdout."""
-    from jobs.build import BuildSummary
     from pipelines.schemas import RELEASED_TABLES
 
-    assert isinstance(summary, BuildSummary)
     print(f"{'table':<12} {'rows':>12} {'changed':>12} {'version':>8}")
     for name in RELEASED_TABLES:
         if facts := summary.tables.get(name):

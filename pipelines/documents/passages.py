@@ -9,6 +9,7 @@ sentences, so that no passage has to be aligned with its document later.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.documents.tree import Node, Sentence
@@ -109,7 +110,7 @@ def _row_item(sentences: list[Sentence], rows: list[int | None], cells: list[int
 
 def _passage(items: list[_Item]) -> Passage:
     text = items[0].text
-    for before, item in zip(items, items[1:], strict=False):
+    for before, item in pairwise(items):
         text += (SENTENCE_SEPARATOR if item.block == before.block else BLOCK_SEPARATOR) + item.text
     return Passage(tuple(sorted({node_id for item in items for node_id in item.node_ids})),
                    items[0].first_sentence_id, items[-1].last_sentence_id, text)

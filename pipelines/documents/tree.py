@@ -240,6 +240,30 @@ class TreeBuilder:
         """Give a node its own visible words, once they are known."""
         self._rows[node_id][3], self._rows[node_id][4] = text, tuple(spans)
 
+    def set_attr(self, node_id: int, name: str, value: str) -> None:
+        """Give a node an attribute, once it is known."""
+        row = self._rows[node_id]
+        row[5] = {**row[5], name: value}
+
+    def set_source_ref(self, node_id: int, source_ref: str) -> None:
+        """Say where in the source a node stands, once its end is known."""
+        self._rows[node_id][6] = source_ref
+
+    def is_empty(self, node_id: int) -> bool:
+        """Whether the newest node is this one, without text: nothing was put into it or below it."""
+        return node_id == len(self._rows) - 1 and not self._rows[node_id][3]
+
+    def discard(self, node_id: int) -> None:
+        """Take back a node and everything behind it, as if it had not been opened.
+
+        Raises TreeError for the root.
+        """
+        if node_id == 0:
+            raise TreeError("the root cannot be discarded")
+        del self._rows[node_id:]
+        while self._open[-1] >= node_id:
+            self._open.pop()
+
     def _end_last(self) -> None:
         self._rows[self._open.pop()][7] = len(self._rows) - 1
 

@@ -47,7 +47,7 @@ def recall_against_budget(result: Mapping[str, Any]) -> str:
     axes.set_ylabel("evidence recall")
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlim(left=0)
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    axes.legend(frameon=False, fontsize=9, loc="best")
     return _svg(figure)
 
 

@@ -65,6 +65,7 @@ COMPARED = {
     "section_entropy": "SE, nats", "eace": "EACE, nats", "context_tokens": "context, tokens",
     "latency_s": "latency, ms", "refusal_rate_unanswerable": "refused, unanswerable",
 }
+_LOWER_IS_BETTER = ("section_entropy", "eace", "latency_s")
 _DIFFERENCE_FORM = {"context_tokens": (0, 1.0), "latency_s": (1, 1000.0), "section_entropy": (2, 1.0),
                     "eace": (2, 1.0)}
 
@@ -82,13 +83,14 @@ def render_report(result: Mapping[str, Any], questions: Sequence[Question],
                               lstrip_blocks=True)
     methods = list(result["methods"])
     columns = [c for c in COLUMNS
-               if any(values.get(c.name) is not None for values in result["methods"].values())]
+               if any(values.get(c.name) is not None for values in result["methods"].values())
+               and (c.name != "llm_calls" or any(v["llm_calls"] for v in result["methods"].values()))]
     baselines = list(dict.fromkeys(row["baseline"] for row in result["differences"]))
     return environment.from_string(source).render(
         result=result, settings=result["settings"], methods=methods,
         colours=plots.method_colours(methods), columns=columns, rows=_method_rows(result, columns),
         pairs=_pairs(result), types=_type_rows(result),
-        type_columns=[c for c in columns if c.name in TYPE_COLUMNS],
+        type_columns=[c for c in COLUMNS if c.name in TYPE_COLUMNS],
         curve_svg=plots.recall_against_budget(result), latency_svg=plots.latencies(result),
         difference_svgs=[plots.differences(result, metric, baselines[0])
                          for metric in PLOTTED_DIFFERENCES if baselines],
@@ -121,18 +123,25 @@ def _method_rows(result: Mapping[str, Any], columns: Sequence[Column]) -> list[d
     return rows
 
 
+def _signed(value: float, digits: int) -> str:
+    """With its sign, a true minus; without one where it rounds to zero."""
+    text = f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    return text if any(digit in text for digit in "123456789") else text[1:]
+
+
 def _pairs(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Differences by pair of methods, with the context tokens of both."""
     pairs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in result["differences"]:
         digits, factor = _DIFFERENCE_FORM.get(row["metric"], (3, 1.0))
-        mean, low, high = (None if row[key] is None else f"{row[key] * factor:+.{digits}f}"
+        mean, low, high = (None if row[key] is None else _signed(row[key] * factor, digits)
                            for key in ("mean", "low", "high"))
-        higher_is_better = row["metric"] not in ("section_entropy", "eace", "context_tokens", "latency_s")
         certain = row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
+        better = (row["mean"] > 0) == (row["metric"] not in _LOWER_IS_BETTER)
+        mark = "" if not certain or row["metric"] == "context_tokens" else "up" if better else "down"
         pairs.setdefault((row["method"], row["baseline"]), []).append({
             "title": COMPARED[row["metric"]], "mean": mean, "low": low, "high": high, "n": row["n"],
-            "certain": certain, "better": certain and (row["mean"] > 0) == higher_is_better})
+            "certain": certain, "mark": mark})
     return [{"method": method, "baseline": baseline, "rows": rows,
              "tokens": [result["methods"][name]["context_tokens"] for name in (method, baseline)]}
             for (method, baseline), rows in pairs.items()]
@@ -142,6 +151,8 @@ def _type_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     columns = {column.name: column for column in COLUMNS}
     return [
         {"type": row["type"] or "without type", "n_questions": row["n_questions"],
+         "n": [max((values["n"].get(name, 0) for values in row["methods"].values()), default=0)
+               for name in TYPE_COLUMNS],
          "methods": {method: [{"text": _form(values.get(name), columns[name]), "value": values.get(name)}
                               for name in TYPE_COLUMNS] for method, values in row["methods"].items()}}
         for row in result["by_type"]]

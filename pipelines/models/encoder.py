@@ -86,10 +86,10 @@ class Encoder:
         return output
 
 
-def load_encoder(name: str, max_tokens: int, threads: int | None = None) -> Encoder:
+def load_encoder(name: str, max_tokens: int | None = None, threads: int | None = None) -> Encoder:
     """The encoder of that name, loaded once a process.
 
-    threads: of one matrix product; without, ESPALIER_ENCODER_THREADS, else all cores that the process may
+    max_tokens: where a text is cut; without, the limit that the model was made for. threads: of one matrix product; without, ESPALIER_ENCODER_THREADS, else all cores that the process may
     use. Raises RunFailure when the exported files are missing or damaged.
     """
     threads = threads or int(os.environ.get(THREADS_VARIABLE) or 0) or len(os.sched_getaffinity(0))
@@ -97,7 +97,7 @@ def load_encoder(name: str, max_tokens: int, threads: int | None = None) -> Enco
 
 
 @lru_cache(maxsize=4)
-def _load(name: str, max_tokens: int, threads: int, folder: Path) -> Encoder:
+def _load(name: str, max_tokens: int | None, threads: int, folder: Path) -> Encoder:
     try:
         config = json.loads((folder / "config.json").read_bytes())
         sizes = {file: (folder / file).stat().st_size for file in config["files"]}
@@ -127,7 +127,7 @@ def _load(name: str, max_tokens: int, threads: int, folder: Path) -> Encoder:
         tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
     except (failures.Fail, failures.InvalidProtobuf, failures.InvalidGraph, ValueError) as error:
         raise _damaged(name, folder, str(error).splitlines()[0]) from error
-    return Encoder(name, int(config["dim"]), max_tokens, session, tokenizer)
+    return Encoder(name, int(config["dim"]), max_tokens or int(config["max_tokens"]), session, tokenizer)
 
 
 def _damaged(name: str, path: Path, what: str) -> RunFailure:

@@ -21,6 +21,7 @@ from pipelines.documents.tree import Document, Sentence
 from pipelines.methods.base import Piece
 
 MAX_SKIPS = 3
+READ_AHEAD_DOCUMENTS = 8
 DOCUMENT_SEPARATOR = "\n\n"
 _BORDER_TOKENS = 4
 """By how much the tokens of two texts joined can differ from the sum of their own, at most: a byte-level
@@ -30,8 +31,8 @@ tokenizer splits at white space first, so that only the words at the border chan
 class PackingCorpus(Protocol):
     """What packing reads of a corpus."""
 
-    def document(self, doc_id: str) -> Document:
-        """The tree of a document."""
+    def documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Several trees in one read."""
 
     def sentences(self, doc_id: str) -> Sequence[Sentence]:
         """Its sentences, by sentence_id."""
@@ -88,6 +89,8 @@ class Context:
     n_skipped: int
     is_cut: bool
     """The first piece was too large and was cut."""
+    pieces: tuple[Piece, ...] = ()
+    """The pieces that are shown, in the method's order: what ranking metrics rank."""
 
     def places(self, evidence: Evidence, begin: int, end: int) -> list[tuple[int, int]]:
         """Where characters `[begin, end)` of an evidence's text stand in the context, as ranges of it."""
@@ -113,7 +116,7 @@ def pack(pieces: Sequence[Piece], corpus: PackingCorpus, budget_tokens: int) -> 
     """
     if budget_tokens < 1:
         raise ValueError(f"budget of {budget_tokens} tokens")
-    packer = _Packer(corpus, budget_tokens)
+    packer = _Packer(corpus, budget_tokens, [piece.doc_id for piece in pieces])
     taken: list[Piece] = []
     n_skipped, is_cut = 0, False
     for place, piece in enumerate(pieces):
@@ -133,17 +136,21 @@ def pack(pieces: Sequence[Piece], corpus: PackingCorpus, budget_tokens: int) -> 
 
 
 def _adds_words(piece: Piece, taken: Sequence[Piece]) -> bool:
-    """Whether a piece has words that are not shown yet: one that repeats others is no evidence more."""
-    shown = {piece_range for other in taken if other.doc_id == piece.doc_id
-             for piece_range in (*other.ranges, *other.context)}
+    """Whether a piece has words that are not evidence yet: one that only repeats others is skipped, free."""
+    shown = {piece_range for other in taken if other.doc_id == piece.doc_id for piece_range in other.ranges}
     return any(begin < end and (node_id, begin, end) not in shown for node_id, begin, end in piece.ranges)
 
 
 class _Packer:
-    """Renders and counts candidate contexts; remembers the blocks that it rendered before."""
+    """Renders and counts candidate contexts; remembers the blocks that it rendered before.
 
-    def __init__(self, corpus: PackingCorpus, budget_tokens: int) -> None:
+    doc_ids: the documents in the order in which they will be needed.
+    """
+
+    def __init__(self, corpus: PackingCorpus, budget_tokens: int, doc_ids: Sequence[str]) -> None:
         self._corpus, self._budget_tokens = corpus, budget_tokens
+        self._waiting = list(dict.fromkeys(doc_ids))
+        self._documents: dict[str, Document] = {}
         self._renderings: dict[tuple[str, str, tuple[Range, ...]], Rendering] = {}
         self._counts: dict[str, int] = {}
 
@@ -187,7 +194,7 @@ class _Packer:
             by_document.setdefault(piece.doc_id, []).append(piece)
         return Context(text, self._corpus.count_tokens(text) if text else 0,
                        tuple(self._evidence(doc_id, pieces) for doc_id, pieces in by_document.items()),
-                       tuple(shown), len(taken), n_skipped, is_cut)
+                       tuple(shown), len(taken), n_skipped, is_cut, tuple(taken))
 
     def _blocks(self, pieces: Sequence[Piece]) -> list[tuple[str, Rendering]]:
         """The blocks of the context: a passage each, a document's subdocument as one; by first piece."""
@@ -197,12 +204,19 @@ class _Packer:
             groups.setdefault(key, []).append(piece)
         return [(group[0].doc_id, self._render(group)) for group in groups.values()]
 
+    def _document(self, doc_id: str) -> Document:
+        if doc_id not in self._documents:
+            # A read of several costs hardly more than a read of one; most pieces are never reached.
+            place = self._waiting.index(doc_id)
+            self._documents |= self._corpus.documents(self._waiting[place: place + READ_AHEAD_DOCUMENTS])
+        return self._documents[doc_id]
+
     def _render(self, group: Sequence[Piece]) -> Rendering:
         first = group[0]
         ranges = tuple(dict.fromkeys(r for piece in group for r in (*piece.context, *piece.ranges)))
         key = (first.doc_id, first.layout, ranges)
         if key not in self._renderings:
-            self._renderings[key] = render_context(self._corpus.document(first.doc_id), ranges,
+            self._renderings[key] = render_context(self._document(first.doc_id), ranges,
                                                    headings=first.layout == "subdocument")
         return self._renderings[key]
 
@@ -212,7 +226,7 @@ class _Packer:
         return self._counts[text]
 
     def _evidence(self, doc_id: str, pieces: Sequence[Piece]) -> Evidence:
-        document = self._corpus.document(doc_id)
+        document = self._document(doc_id)
         ranges = [r for piece in pieces for r in piece.ranges]
         plain = render_plain(document, [*ranges, *(r for piece in pieces for r in piece.context)])
         return Evidence(doc_id, document.title, tuple(cite(document, ranges)), plain.text,
@@ -220,7 +234,7 @@ class _Packer:
 
 
 def _sentence_prefixes(piece: Piece, sentences: Sequence[Sentence]) -> list[tuple[Range, ...]]:
-    """The ranges of a piece up to the end of each of its sentences but the last, shortest first."""
+    """The ranges of a piece up to the end of each of its sentences, shortest first."""
     prefixes: list[tuple[Range, ...]] = []
     before: list[Range] = []
     for node_id, begin, end in sorted(piece.ranges):

@@ -61,14 +61,13 @@ class DenseIndex:
 
 class _Shard:
     def __init__(self, base: Path, entry: dict[str, Any], dim: int) -> None:
-        import faiss
         import numpy as np
 
         self.n = int(entry["n_vectors"])
         self._sources: list[str] = entry["sources"]
         self._n_probe = int(entry.get("n_probe", 0))
         self._n_lists = int(entry.get("n_lists", 0))
-        self._index = faiss.read_index(f"{base}.faiss", faiss.IO_FLAG_MMAP_IFC)
+        self._index = _faiss().read_index(f"{base}.faiss", _faiss().IO_FLAG_MMAP_IFC)
         self._vectors = np.load(f"{base}.vectors.npy", mmap_mode="r") if self._n_probe else None
         self._unit_begins = np.load(f"{base}.units.npy", mmap_mode="r")
         self._unit_bytes = np.memmap(f"{base}.units.bin", np.uint8, "r")
@@ -136,10 +135,9 @@ class _Shard:
 
     def _search_exact(self, query: NDArray[np.float32], k: int,
                       rows: NDArray[np.int64] | None) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        import faiss
-
         available = self.n if rows is None else len(rows)
-        parameters = None if rows is None else faiss.SearchParameters(sel=faiss.IDSelectorBatch(rows))
+        selector = None if rows is None else _faiss().IDSelectorBatch(rows)
+        parameters = _faiss().SearchParameters(sel=selector)
         limit = k + _TIE_MARGIN
         while True:
             scores, found = self._index.search(query, min(limit, available), params=parameters)
@@ -151,14 +149,13 @@ class _Shard:
     def _nominate(self, query: NDArray[np.float32], k: int,
                   rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Rows to score again. Few probes may find too few, as -1: then all lists are searched."""
-        import faiss
         import numpy as np
 
         available = self.n if rows is None else len(rows)
         limit = min(max(k * CANDIDATES_PER_RESULT, MIN_CANDIDATES), available)
-        selector = None if rows is None else faiss.IDSelectorBatch(rows)
+        selector = None if rows is None else _faiss().IDSelectorBatch(rows)
         for n_probe in (self._n_probe, self._n_lists):
-            parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=selector)
+            parameters = _faiss().SearchParametersIVF(nprobe=n_probe, sel=selector)
             scores, found = self._index.search(query, limit, params=parameters)
             candidates = np.unique(_valid(scores[0], found[0])[1])
             if len(candidates) >= min(k, available):
@@ -166,6 +163,14 @@ class _Shard:
         return candidates
 
 
-def _valid(scores: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _faiss() -> Any:
+    """The library as `Any`: its own type stubs do not know the keywords that its Python layer adds."""
+    import faiss
+
+    return faiss
+
+
+def _valid(scores: NDArray[np.float32],
+           rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Without the places that FAISS could not fill: it gives them the row -1."""
     return scores[rows >= 0], rows[rows >= 0]

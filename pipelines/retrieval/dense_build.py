@@ -177,9 +177,7 @@ def new_trained_index(n: int, dim: int) -> tuple[Any, dict[str, Any]]:
 
     n_lists = max(1, min(int(4 * n ** 0.5), min(n, TRAINING_VECTORS) // 39))
     n_bytes = next(m for m in range(max(dim // 8, 1), 0, -1) if dim % m == 0)
-    index = faiss.IndexIVFPQ(faiss.IndexFlatIP(dim), dim, n_lists, n_bytes, 8, faiss.METRIC_INNER_PRODUCT)
-    index.quantizer.this.disown()
-    index.own_fields = True
+    index: Any = faiss.index_factory(dim, f"IVF{n_lists},PQ{n_bytes}x8", faiss.METRIC_INNER_PRODUCT)
     index.cp.seed = index.pq.cp.seed = SEED
     index.cp.niter = index.pq.cp.niter = 10
     index.cp.max_points_per_centroid = index.pq.cp.max_points_per_centroid = 64
@@ -191,7 +189,9 @@ def _write_ids(target: Path, units: Sequence[tuple[str, str]], sources: Sequence
     """Write the id map of rows sorted by (doc_id, unit_id)."""
     import numpy as np
 
-    first_rows, doc_ids, doc_sources = [], [], []
+    first_rows: list[int] = []
+    doc_ids: list[str] = []
+    doc_sources: list[int] = []
     for row, (doc_id, _) in enumerate(units):
         if not doc_ids or doc_ids[-1] != doc_id:
             first_rows.append(row)
@@ -199,7 +199,8 @@ def _write_ids(target: Path, units: Sequence[tuple[str, str]], sources: Sequence
             doc_sources.append(sources[row])
     np.save(f"{target}.units.npy", _write_texts(Path(f"{target}.units.bin"), [unit for _, unit in units]))
     begins = _write_texts(Path(f"{target}.docs.bin"), doc_ids)
-    np.save(f"{target}.docs.npy", np.asarray([[*first_rows, len(units)], begins, [*doc_sources, -1]], np.int64))
+    documents = [[*first_rows, len(units)], begins, [*doc_sources, -1]]
+    np.save(f"{target}.docs.npy", np.asarray(documents, np.int64))
 
 
 def _write_texts(target: Path, texts: Sequence[str]) -> NDArray[np.int64]:

@@ -57,7 +57,8 @@ def build_sparse(folder: Path, units: Iterable[Mapping[str, Any]], inputs: str) 
         n_units += 1
     writer.commit()
     writer.wait_merging_threads()
-    return finish_folder(folder, {"kind": "sparse", "format": SPARSE_FORMAT, "n_units": n_units, "inputs": inputs})
+    return finish_folder(folder, {"kind": "sparse", "format": SPARSE_FORMAT, "inputs": inputs,
+                                  "n_units": n_units})
 
 
 def _schema() -> Any:
@@ -92,8 +93,6 @@ class SparseIndex:
         A term that occurs twice in the question counts twice. Without a term that the index knows, nothing
         is found.
         """
-        import tantivy
-
         query = self._query(terms(question), source, doc_ids)
         if query is None or k < 1:
             return []
@@ -108,7 +107,6 @@ class SparseIndex:
         for score, address in hits:
             unit_id = self._searcher.doc(address).get_first("unit_id")
             found.append(Match(unit_id, doc_id_of(unit_id), float(score)))
-        assert isinstance(query, tantivy.Query)
         return rank(found, k)
 
     def _query(self, words: list[str], source: str | None, doc_ids: Collection[str] | None) -> Any:

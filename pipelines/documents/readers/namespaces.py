@@ -89,6 +89,14 @@ def local_names(language: str) -> dict[str, int]:
     return names
 
 
+_ALL_NAMES = local_names("")
+
+
+def is_file_prefix(prefix: str) -> bool:
+    """Whether any language calls its pictures so."""
+    return _ALL_NAMES.get(" ".join(prefix.replace("_", " ").split()).lower()) == FILE
+
+
 def is_language(prefix: str) -> bool:
     """Whether a link's prefix is a Wikipedia language code, so that `[[de:Eulen]]` is a language link."""
     return prefix.lower() in _LANGUAGES

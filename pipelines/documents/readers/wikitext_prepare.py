@@ -103,6 +103,7 @@ _NEEDS_CLEANING = re.compile("[\x00-\x08\x0b-\x1f]|\ufeff")
 def prepare(text: str) -> Prepared:
     """Take out what is no readable text, mark what is; linear in the length of the text."""
     counts: Counter[str] = Counter()
+    source = text
     if _NEEDS_CLEANING.search(text):
         if n := text.count("\x00"):
             counts["nul_characters"] = n
@@ -110,7 +111,7 @@ def prepare(text: str) -> Prepared:
         text, n_removed = _NEEDS_CLEANING.subn("", text)
         if n_removed > n:
             counts["control_characters"] = n_removed - n
-    lines = LineMap(text)
+    lines = LineMap(source if "\r" not in source or source.count("\r") == source.count("\r\n") else text)
     stash: list[Stashed] = []
     text = _Cutter(text, stash, counts, lines).run() if "<" in text else text
     text = text.replace("<", mark.LESS).replace("&", mark.AMPERSAND)

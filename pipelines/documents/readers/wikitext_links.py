@@ -1,0 +1,192 @@
+"""Links of the wikitext reader: articles, pictures, categories, other languages, addresses.
+
+What belongs here: what `[[…]]` and `[http…]` leave in the text. It is a part of the walk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mwparserfromhell.parser import tokens as mw
+
+from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.namespaces import CATEGORY, FILE, is_file_prefix
+from pipelines.documents.readers.siteinfo import SiteInfo
+from pipelines.documents.readers.wikitext_blocks import Blocks
+from pipelines.documents.readers.wikitext_tokens import Tokens
+
+_OPTION = re.compile(
+    r"(?:\s*(?:thumb|thumbnail|frame|framed|frameless|border|left|right|center|centre|none|upright|baseline|middle"
+    r"|sub|super|sup|text-top|text-bottom|top|bottom|mini|miniatur|gerahmt|rechts|links|zentriert|hochkant|vignette"
+    r"|gauche|droite|centré|cadre|redresse|miniatura|miniaturadeimagen|derecha|izquierda|centro|centrado|destra"
+    r"|sinistra|verticale|riquadro|direita|esquerda|miniaturadaimagem|commoncat|мини|миниатюра|слева|справа|центр"
+    r"|обрамить|без|міні|мініатюра|ліворуч|праворуч|центрувати|centruj|prawo|lewo|mały|ramka|miniatyr|ram|höger"
+    r"|vänster|mini-thumb|vpravo|vlevo|náhled|bélyegkép|bal|jobb|középre|ngoài|nhỏ|phải|trái|giữa|փոքր|աջից|ձախից"
+    r"|կենտրոն|մինի|մինիատյուր|αριστερά|δεξιά|μικρογραφία|κέντρο|サムネイル|右|左|中央|缩略图|縮圖|右|左|居中|替代文本"
+    r"|섬네일|오른쪽|왼쪽|가운데|تصغير|يسار|يمين|مركز|بندانگشتی|چپ|راست|وسط|ממוזער|שמאל|ימין|מרכז|אזמ|küçükresim"
+    r"|sağ|sol|orta|pienoiskuva|oikea|vasen|keskellä|अंगूठाकार|दाएँ|बाएँ|jmpl|kiri|kanan|pus"
+    r")\s*|\s*\d*\s*(?:x\s*\d+)?\s*(?:px|пкс|пкс\.|píxeles|rpx)\s*(?:px)?\s*|\s*(?:upright|hochkant|redresse|alt|link|page"
+    r"|lang|class|thumbtime|start|end|verweis|seite|альт|alternativtext|thumb|lien|enlace|посилання|ссылка"
+    r"|thế|liên_kết|nhỏ|phải|upright|verticale|mini|miniatur|վերև|այլ|жирлиш|minh|größe)\s*=[^|]*)", re.IGNORECASE)
+
+
+class LinkReader:
+    """The part of the walk that reads links and gives token ranges as marked words."""
+
+    blocks: Blocks
+    tokens: Tokens
+    counts: Counter[str]
+    site: SiteInfo
+    at_start: bool
+    may_be_attrs: bool
+    inline_cache: dict[tuple[int, int], str]
+
+    if TYPE_CHECKING:
+        def inline(self, text: str) -> None: ...
+        def begin_line(self) -> None: ...
+        def template_text(self, at: int) -> tuple[str, int]: ...
+        def argument(self, at: int) -> tuple[str, int]: ...
+
+    def link(self, at: int) -> int:
+        """A link at block level; returns the index behind it."""
+        text, behind = self.link_text(at)
+        if text:
+            if text[0] == mark.LINK:
+                self.may_be_attrs = False
+            self.inline(text)
+        elif self.at_start:
+            self.begin_line()
+        n = sum(token["text"].count("\n") for token in self.tokens[at:behind] if type(token) is mw.Text)
+        self.blocks.line += n
+        return behind
+
+    def link_text(self, at: int) -> tuple[str, int]:
+        """(marked words that a link leaves in the text, index behind it)."""
+        tokens = self.tokens
+        begin, separator, depth = at + 1, 0, 0
+        at = begin
+        while True:
+            kind = type(tokens[at])
+            if kind is mw.WikilinkOpen:
+                depth += 1
+            elif kind is mw.WikilinkClose:
+                if not depth:
+                    break
+                depth -= 1
+            elif kind is mw.WikilinkSeparator and not depth and not separator:
+                separator = at
+            at += 1
+        end, behind = at, at + 1
+        target = self.inline_text(begin, separator or end).strip()
+        prefix, colon, _ = target.partition(":")
+        if colon and prefix:
+            number, _ = self.site.namespace_of(target)
+            if number in (FILE, -2) or (number == 0 and _FILE_NAME.search(target) and is_file_prefix(prefix)):
+                self.picture(target, separator + 1 if separator else end, end)
+                return "", behind
+            if number == CATEGORY:
+                self.counts["categories"] += 1
+                return "", behind
+            if self.site.is_language_prefix(prefix):
+                self.counts["language_links"] += 1
+                return "", behind
+        if not target and not separator:
+            return "", behind
+        words = self.inline_text(separator + 1, end) if separator else ""
+        if separator and not words.strip():
+            # The pipe trick: what stands in front of a parenthesis or comma, behind a colon.
+            words = re.sub(r"\s*\([^()]*\)$|,.*$", "", target.partition(":")[2] or target)
+        target = _NO_MARKS.sub("", target)
+        if separator:
+            return f"{mark.LINK}{target}{mark.LINK_TEXT}{words}{mark.LINK_END}", behind
+        return f"{mark.LINK}{target}{mark.LINK_END}", behind
+
+    def picture(self, target: str, begin: int, end: int) -> None:
+        """`[[File:…|options|caption]]`: the caption waits to become a figure behind its paragraph."""
+        caption = ""
+        parts = self.inline_text(begin, end, is_caption=True).split("\x00")
+        for part in reversed(parts):
+            if part.strip() and not _OPTION.fullmatch(part):
+                caption = part
+                break
+        if caption:
+            self.blocks.figures.append((caption, " ".join(_NO_MARKS.sub("", target).split())))
+            if not self.blocks.words and self.at_start:
+                self.blocks.flush()
+        else:
+            self.counts["pictures"] += 1
+
+    def external_link(self, at: int) -> tuple[str, int]:
+        """(marked words of `[address words]` or of a bare address, index behind it)."""
+        tokens = self.tokens
+        brackets = tokens[at]["brackets"]
+        begin, separator, depth = at + 1, 0, 0
+        at = begin
+        while True:
+            kind = type(tokens[at])
+            if kind is mw.ExternalLinkOpen:
+                depth += 1
+            elif kind is mw.ExternalLinkClose:
+                if not depth:
+                    break
+                depth -= 1
+            elif kind is mw.ExternalLinkSeparator and not depth and not separator:
+                separator = at
+            at += 1
+        address = self.inline_text(begin, separator or at).strip()
+        if not brackets:
+            clean = _NO_MARKS.sub("", address)
+            return f"{mark.URL}{clean}{mark.LINK_TEXT}{address}{mark.LINK_END}", at + 1
+        words = self.inline_text(separator + 1, at) if separator else ""
+        if not words.strip():
+            self.counts["bare_addresses"] += 1
+            return "", at + 1
+        return f"{mark.URL}{_NO_MARKS.sub('', address)}{mark.LINK_TEXT}{words}{mark.LINK_END}", at + 1
+
+    def inline_text(self, begin: int, end: int, is_caption: bool = False) -> str:
+        """The tokens [begin, end) as one string of marked words. In a caption NUL stands for its pipes."""
+        tokens = self.tokens
+        if end - begin == 1 and type(tokens[begin]) is mw.Text and not is_caption:
+            single: str = tokens[begin]["text"]
+            return single
+        key = (begin, end)
+        if not is_caption and key in self.inline_cache:
+            return self.inline_cache[key]
+        out: list[str] = []
+        at = begin
+        while at < end:
+            token = tokens[at]
+            kind = type(token)
+            if kind is mw.Text:
+                text = token["text"]
+                out.append(text.replace("|", "\x00") if is_caption and "|" in text else text)
+                at += 1
+            elif kind is mw.WikilinkOpen:
+                text, at = self.link_text(at)
+                out.append(text)
+            elif kind is mw.TemplateOpen:
+                text, at = self.template_text(at)
+                out.append(text)
+            elif kind is mw.ExternalLinkOpen:
+                text, at = self.external_link(at)
+                out.append(text)
+            elif kind is mw.ArgumentOpen:
+                text, at = self.argument(at)
+                out.append(text)
+            elif kind is mw.TagOpenOpen:
+                # List marks in a place that knows no lists: the newline in front of them stays.
+                at += 3
+            elif kind is mw.HeadingStart or kind is mw.HeadingEnd:
+                at += 1
+            else:
+                at += 1
+        result = "".join(out)
+        if not is_caption:
+            self.inline_cache[key] = result
+        return result
+
+
+_FILE_NAME = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webp|djvu|pdf|og[gav]|webm)\s*$", re.IGNORECASE)
+_NO_MARKS = re.compile("[\x01-\x1a\x1c-\x1f]")

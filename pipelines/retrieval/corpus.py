@@ -1,0 +1,232 @@
+"""The corpus of one release, as methods read it: searches, trees, sentences, by id, without Spark.
+
+What belongs here: `ReleasedCorpus`, the implementation of `methods/base.py:RetrievalCorpus` over Delta at
+pinned versions and the release's indexes. What does not: what a method makes of it. All is opened when it
+is first used, and everything is read by bucket: opening costs one small file, and a question reads the few
+documents that it needs, whatever the corpus's size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pipelines.documents.tree import Document, Node, Sentence, Span, TreeError
+from pipelines.errors import RunFailure, UserError
+from pipelines.methods.base import Filters, Hit
+from pipelines.models.encoder import Encoder, load_encoder
+from pipelines.models.tokens import TokenCounter, load_token_counter
+from pipelines.releases import Release, current_release, read_release
+from pipelines.retrieval.index_files import opened
+from pipelines.retrieval.sparse import Match, SparseIndex
+from pipelines.schemas import SOURCES
+from pipelines.settings import DataFolder
+from pipelines.storage import TableReader, sql_in
+
+if TYPE_CHECKING:
+    from pipelines.retrieval.dense import DenseIndex
+
+KEPT_DOCUMENTS = 64
+KEPT_UNITS = 4096
+
+Value = TypeVar("Value")
+
+_UNIT_COLUMNS = ("unit_id", "doc_id", "node_ids", "text", "first_sentence_id", "last_sentence_id")
+_NODE_COLUMNS = ("doc_id", "node_id", "end_id", "path", "parent_id", "kind", "tag", "level", "text", "spans",
+                 "heading_path", "attrs", "source_ref", "begin", "end")
+_DOCUMENT_COLUMNS = ("doc_id", "source", "uri", "language", "revision", "parser_version")
+_SENTENCE_COLUMNS = ("doc_id", "sentence_id", "node_id", "begin", "end", "text")
+
+
+class ReleasedCorpus:
+    """One release, opened. Instances may be shared between threads."""
+
+    def __init__(self, data: DataFolder, release: Release) -> None:
+        self.data, self.release = data, release
+        self.reader = TableReader(data, release.tables)
+        self._documents: _Recent[Document] = _Recent(KEPT_DOCUMENTS)
+        self._sentences: _Recent[list[Sentence]] = _Recent(KEPT_DOCUMENTS)
+        self._hits: _Recent[Hit] = _Recent(KEPT_UNITS)
+
+    @classmethod
+    def open(cls, data: DataFolder | str, release: int | None = None) -> ReleasedCorpus:
+        """Open a release of a data folder, the served one without a number.
+
+        Raises UserError when there is no such release, RunFailure when its file is damaged. What is missing
+        or damaged of its tables and indexes is met when it is first read, as RunFailure.
+        """
+        folder = data if isinstance(data, DataFolder) else DataFolder.at(data)
+        return cls(folder, current_release(folder) if release is None else read_release(folder, release))
+
+    # --- search
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The release's encoder. Raises RunFailure when it is not exported or gives other dimensions."""
+        encoder = load_encoder(self.release.encoder)
+        if encoder.dim != self.release.encoder_dim:
+            raise RunFailure(f"encoder {encoder.name}", f"vectors of {encoder.dim} dimensions",
+                             f"{self.release.encoder_dim}, as release {self.release.number} has",
+                             "Build again, or serve a release made with this encoder.")
+        return encoder
+
+    @cached_property
+    def _dense(self) -> DenseIndex:
+        from pipelines.retrieval.dense import DenseIndex
+
+        return DenseIndex(*opened(self.data, self._index("dense")))
+
+    @cached_property
+    def _sparse(self) -> SparseIndex:
+        return SparseIndex(opened(self.data, self._index("sparse"))[0])
+
+    def _index(self, name: str) -> str:
+        if name not in self.release.indexes:
+            raise RunFailure(f"release {self.release.number}", f"no {name} index", "one over its units",
+                             f"Run `espalier build --data {self.data.root}`.")
+        return self.release.indexes[name]
+
+    def search_dense(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
+        """The k units nearest to the question by cosine, best first; ties by unit_id.
+
+        Raises UserError for a source that does not exist.
+        """
+        vector = self.encoder.encode([question]).vectors[0]
+        return self._read_hits(self._dense.search(vector, k, **self._restriction(filters)))
+
+    def search_sparse(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
+        """The k best units by BM25, best first; ties by unit_id. Raises UserError as `search_dense`."""
+        return self._read_hits(self._sparse.search(question, k, **self._restriction(filters)))
+
+    def _restriction(self, filters: Filters) -> dict[str, Any]:
+        if filters.source is not None and filters.source not in SOURCES:
+            raise UserError(f"source {filters.source!r}", "no such kind of corpus",
+                            f"one of {', '.join(SOURCES)}", "Correct --source or leave it out.")
+        return {"source": filters.source, "doc_ids": self.doc_ids(filters.titles) if filters.titles else None}
+
+    def doc_ids(self, titles: Iterable[str]) -> list[str]:
+        """Documents that have exactly one of these titles, by doc_id."""
+        rows = self.reader.rows("documents", ("doc_id",), sql_in("title", sorted(set(titles))))
+        return sorted(row["doc_id"] for row in rows)
+
+    def _read_hits(self, matches: Sequence[Match]) -> list[Hit]:
+        """Add nodes and text to what an index found. Raises RunFailure when the table lacks a unit."""
+        units = self._hits.get_many([match.unit_id for match in matches], self._load_units)
+        missing = [match.unit_id for match in matches if match.unit_id not in units]
+        if missing:
+            raise RunFailure(f"release {self.release.number}",
+                             f"its indexes know {missing[0]}, its table units does not",
+                             "indexes built from the pinned tables",
+                             f"Run `espalier build --data {self.data.root}`, or serve another release.")
+        return [_with_score(units[match.unit_id], match.score) for match in matches]
+
+    def _load_units(self, unit_ids: list[str]) -> dict[str, Hit]:
+        return {row["unit_id"]: Hit(row["unit_id"], row["doc_id"], tuple(row["node_ids"]), 0.0, row["text"],
+                                    row["first_sentence_id"], row["last_sentence_id"])
+                for row in self.reader.rows_of_units("units", _UNIT_COLUMNS, unit_ids)}
+
+    def inverse_document_frequency(self, term: str) -> float:
+        """ln(1 + (N - n + 0.5) / (n + 0.5)) over the units, as in BM25; `term` as `terms()` makes it."""
+        return self._sparse.inverse_document_frequency(term)
+
+    # --- documents
+
+    def document(self, doc_id: str) -> Document:
+        """The tree of a document. Raises KeyError when the release has no tree for it."""
+        return self.documents([doc_id])[doc_id]
+
+    def documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Several trees in one read. Raises KeyError naming those that the release does not have."""
+        found = self._documents.get_many(doc_ids, self._load_documents)
+        if missing := [doc_id for doc_id in doc_ids if doc_id not in found]:
+            raise KeyError(f"release {self.release.number} has no tree for {', '.join(missing)}")
+        return found
+
+    def _load_documents(self, doc_ids: list[str]) -> dict[str, Document]:
+        about = {row["doc_id"]: row
+                 for row in self.reader.rows_of_documents("documents", _DOCUMENT_COLUMNS, doc_ids)}
+        nodes: dict[str, list[Node]] = {doc_id: [] for doc_id in about}
+        rows = self.reader.rows_of_documents("tree_nodes", _NODE_COLUMNS, about, ("doc_id", "node_id"))
+        for row in rows:
+            nodes[row.pop("doc_id")].append(_node(row))
+        try:
+            return {doc_id: Document(doc_id, nodes[doc_id], source=row["source"], uri=row["uri"],
+                                     language=row["language"], revision=row["revision"],
+                                     parser_version=row["parser_version"])
+                    for doc_id, row in about.items() if nodes[doc_id]}
+        except TreeError as error:
+            raise RunFailure(f"release {self.release.number}", f"a tree contradicts itself ({error})",
+                             "trees as the reader made them",
+                             f"Serve another release, or build {self.data.root} again.") from error
+
+    def sentences(self, doc_id: str) -> Sequence[Sentence]:
+        """The sentences of a document, by sentence_id; none when it has none or does not exist."""
+        return self.sentences_of([doc_id])[doc_id]
+
+    def sentences_of(self, doc_ids: Sequence[str]) -> dict[str, Sequence[Sentence]]:
+        """The sentences of several documents in one read."""
+        return dict(self._sentences.get_many(doc_ids, self._load_sentences))
+
+    def _load_sentences(self, doc_ids: list[str]) -> dict[str, list[Sentence]]:
+        found: dict[str, list[Sentence]] = {doc_id: [] for doc_id in doc_ids}
+        for row in self.reader.rows_of_documents("sentences", _SENTENCE_COLUMNS, doc_ids,
+                                                 ("doc_id", "sentence_id")):
+            found[row.pop("doc_id")].append(Sentence(**row))
+        return found
+
+    # --- settings of the release
+
+    @cached_property
+    def token_counter(self) -> TokenCounter:
+        """The release's token counter. Raises RunFailure when it is not exported."""
+        return load_token_counter(self.release.token_counter)
+
+    def count_tokens(self, text: str) -> int:
+        """Length of a text by the release's token counter."""
+        return self.token_counter.count(text)
+
+    def router_thresholds(self) -> Mapping[str, float]:
+        """Thresholds of the similarity router that the release stores: `answer` and `expand`."""
+        return self.release.router
+
+
+def _with_score(hit: Hit, score: float) -> Hit:
+    return Hit(hit.unit_id, hit.doc_id, hit.node_ids, score, hit.text, hit.first_sentence_id,
+               hit.last_sentence_id)
+
+
+def _node(row: dict[str, Any]) -> Node:
+    row["path"] = tuple(row["path"])
+    row["heading_path"] = tuple(row["heading_path"])
+    row["spans"] = tuple(Span(**span) for span in row["spans"])
+    return Node(**row)
+
+
+class _Recent(Generic[Value]):
+    """The values that were used last, by id, so that one question reads each only once."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[str, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_many(self, ids: Sequence[str], load: Callable[[list[str]], dict[str, Value]]) -> dict[str, Value]:
+        """The values of the ids that exist; `load` is asked once for those that are not here."""
+        with self._lock:
+            found = {}
+            for name in ids:
+                if name in self._values:
+                    self._values.move_to_end(name)
+                    found[name] = self._values[name]
+        missing = [name for name in dict.fromkeys(ids) if name not in found]
+        if missing:
+            loaded = load(missing)
+            found.update(loaded)
+            with self._lock:
+                self._values.update(loaded)
+                while len(self._values) > self._size:
+                    self._values.popitem(last=False)
+        return found

@@ -1,0 +1,119 @@
+"""The state of a data folder: served release, tables, what is stale, pending files, disk, lock.
+
+What belongs here: gathering these facts without Spark and Dagster. What does not: printing them
+(`jobs/commands/status.py`). A table is stale when one that it is derived from has another version than the
+one it was last derived from, as its stage's watermark says.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines import files
+from pipelines.dump_files import registered_dump_files
+from pipelines.errors import EspalierError
+from pipelines.locking import Holder, lock_holder
+from pipelines.releases import Release, current_release, served_number
+from pipelines.schemas import TABLES
+from pipelines.settings import DataFolder
+from pipelines.sizes import folder_size_bytes
+from pipelines.storage import TableReader, open_table, table_exists
+
+
+@dataclass(frozen=True)
+class TableStatus:
+    """One table. released: the version that the served release pins; stale: why it is due, else None."""
+
+    name: str
+    version: int
+    rows: int
+    size_bytes: int
+    released: int | None
+    stale: str | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of a data folder. Sizes are bytes; `folder_bytes` is None on an object store."""
+
+    root: str
+    release: Release | None
+    release_fault: str | None
+    tables: list[TableStatus]
+    pending_files: list[str]
+    lock: Holder | None
+    folder_bytes: int | None
+    free_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The status as plain JSON values."""
+        return {
+            "data": self.root,
+            "release": self.release.model_dump(mode="json") if self.release else None,
+            "release_fault": self.release_fault,
+            "tables": {table.name: {k: v for k, v in asdict(table).items() if k != "name"}
+                       for table in self.tables},
+            "stale": [table.name for table in self.tables if table.stale],
+            "pending_files": self.pending_files,
+            "lock": asdict(self.lock) if self.lock else None,
+            "disk": {"folder_bytes": self.folder_bytes, "free_bytes": self.free_bytes},
+        }
+
+
+def read_status(data: DataFolder) -> Status:
+    """Gather the state of a data folder. Raises RunFailure when a table's log is damaged."""
+    release, fault = None, None
+    try:
+        if served_number(data) is not None:
+            release = current_release(data)
+    except EspalierError as error:
+        fault = str(error)
+    versions = {name: int(open_table(data, name).version()) for name in TABLES if table_exists(data, name)}
+    pinned = release.tables if release else {}
+    tables = [_table_status(data, name, versions, pinned.get(name)) for name in versions]
+    return Status(
+        root=data.root, release=release, release_fault=fault, tables=tables,
+        pending_files=pending_files(data), lock=lock_holder(data), folder_bytes=folder_size_bytes(data.root),
+        free_bytes=shutil.disk_usage(_existing(data.state)).free)
+
+
+def pending_files(data: DataFolder) -> list[str]:
+    """Paths of the dump files that were handed in and are not in `dump_files`."""
+    registered = registered_dump_files(data)
+    read = {row["sha256"] for row in TableReader(data).rows("dump_files", ("sha256",))
+            } if table_exists(data, "dump_files") else set()
+    return [file.path for file in registered.values() if file.sha256 not in read]
+
+
+def _table_status(data: DataFolder, name: str, versions: dict[str, int], released: int | None) -> TableStatus:
+    actions = open_table(data, name, versions[name]).get_add_actions(flatten=True)
+    return TableStatus(
+        name, versions[name], sum(actions.column("num_records").to_pylist()),
+        sum(actions.column("size_bytes").to_pylist()), released, _stale(data, name, versions))
+
+
+def _stale(data: DataFolder, name: str, versions: dict[str, int]) -> str | None:
+    """Why a table is due, else None. A table without a watermark is due when it is one that Spark derives."""
+    try:
+        watermark = files.read_json(f"{data.stages}/{name}.json")
+    except FileNotFoundError:
+        derived = TABLES[name].released and name != "pages"
+        return "its last refresh did not end" if derived else None
+    except ValueError:
+        return "its watermark is damaged"
+    for upstream, seen in watermark["upstream"].items():
+        if upstream not in versions:
+            return f"{upstream} is missing"
+        if versions[upstream] != seen:
+            return f"{upstream} is at version {versions[upstream]}, it was derived from {seen}"
+    return None if watermark["version"] == versions[name] else "it was written to after its last refresh"
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    while not folder.exists():
+        folder = folder.parent
+    return folder
