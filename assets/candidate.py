@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.documents.readers.wikitext import PARSER_VERSION
-from pipelines.releases import Release, candidate, current_release, served_number
+from pipelines.releases import Release, candidate, usable_release
 from pipelines.schemas import RELEASED_TABLES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, open_table, sql_text
@@ -63,8 +63,8 @@ def next_candidate(data: DataFolder, profile: Profile) -> Candidate:
         router={"answer": profile.router_answer_threshold, "expand": profile.router_expand_threshold},
         settings_sha256=settings_sha256(profile),
         counts={name: rows_in_log(data, name) for name in RELEASED_TABLES})
-    served = current_release(data) if served_number(data) is not None else None
-    return Candidate(release, served)
+    # A served release whose file or index is damaged counts as none: the build publishes a whole one.
+    return Candidate(release, usable_release(data))
 
 
 def rows_in_log(data: DataFolder, name: str, version: int | None = None) -> int:

@@ -154,7 +154,7 @@ def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: Ba
     message = str(root).strip().splitlines() or [""]
     return RunFailure(f"job {job}, stage {last.name}", f"{type(root).__name__}: {message[0][:300]}",
                       "a stage that ends well",
-                      "Run the command again: it goes on where it ended. With --debug it shows the traceback.")
+                      "Run the command again: it goes on where it ended. --debug shows the traceback.")
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -99,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parser = build_parser(command)
         args = parser.parse_args(given)
+        args.debug = debug
         if args.command is None:
             parser.print_help()
             return 0

@@ -135,9 +135,8 @@ class Corpus:
         return answer(request, method, self._corpus, self.release)
 
     def _check_titles(self, titles: Sequence[str]) -> None:
-        known = {row["title"] for row in self.documents()} if titles else set()
         for title in titles:
-            if title not in known:
+            if not self._corpus.doc_ids([title]):
                 raise UserError(f"title {title!r}", f"no document of release {self.release} has it",
                                 "the exact title of a document", "Correct --title.")
 

@@ -20,11 +20,8 @@ from datetime import UTC, datetime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
-from pipelines.errors import RunFailure, UserError
+from pipelines.errors import EspalierError, RunFailure, UserError
 from pipelines.settings import DataFolder
-
-INDEX_MANIFEST = "manifest.json"
-"""Written last into an index's folder: a folder without it is unfinished."""
 
 
 class Release(BaseModel):
@@ -244,13 +241,14 @@ def use_release(data: DataFolder, number: int) -> Release:
 
 
 def check_usable(data: DataFolder, release: Release) -> None:
-    """Raise RunFailure unless every table version and every index of the release is still there.
+    """Raise RunFailure unless every table version and every index of the release is there and whole.
 
-    Local data files are looked at one by one; on an object store only the Delta log is.
+    Local data files are looked for one by one; on an object store only the Delta log is read.
     """
     import os
     from urllib.parse import unquote
 
+    from pipelines.retrieval.index_files import check_index
     from pipelines.storage import open_table
 
     for name, version in sorted(release.tables.items()):
@@ -263,9 +261,22 @@ def check_usable(data: DataFolder, release: Release) -> None:
                                  f"version {version} are missing, such as {missing[0]}",
                                  "every file of the pinned versions", _remedy(data, release.number))
     for name, folder in sorted(release.indexes.items()):
-        if not files.exists(f"{data.root}/{folder}/{INDEX_MANIFEST}"):
-            raise RunFailure(f"release {release.number}", f"index {name} at {data.root}/{folder} is missing",
-                             "the indexes of the release", _remedy(data, release.number))
+        try:
+            check_index(data, folder)
+        except RunFailure as error:
+            raise RunFailure(f"release {release.number}",
+                             f"its index {name} cannot be used ({error.subject}: {error.found})",
+                             error.expected, _remedy(data, release.number)) from error
+
+
+def usable_release(data: DataFolder) -> Release | None:
+    """The served release if it is whole, else None: a build then has a release to publish."""
+    try:
+        release = current_release(data)
+        check_usable(data, release)
+    except EspalierError:
+        return None
+    return release
 
 
 def mark_cleaned(data: DataFolder, release: Release) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from pipelines.documents.sentences import split_nodes
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import PARSER_VERSION, read_wikitext
+from pipelines.documents.sentences import split_nodes
 from pipelines.documents.tree import Node, check_tree
 from pipelines.models.tokens import load_token_counter
 from pipelines.schemas import DOCUMENTS, TREE_NODES
@@ -132,13 +132,14 @@ def _write(spark: SparkSession, data: DataFolder, profile: Profile, due: DataFra
     try:
         nodes = parsed.where("node_id IS NOT NULL")
         documents = parsed.where("status IS NOT NULL")
+        # Counted first: with the commit of `documents` Spark forgets what it kept of `due`.
+        statuses = {row["status"]: row["count"] for row in documents.groupBy("status").count().collect()}
+        failed = documents.where("status = 'failed'").select("doc_id", "reason").collect() \
+            if "failed" in statuses else []
         changes = (write_changes(spark, data, "tree_nodes", nodes, due),
                    write_changes(spark, data, "documents", documents, due))
-        statuses = {row["status"]: row["count"] for row in documents.groupBy("status").count().collect()}
-        if "failed" in statuses:
-            failed = documents.where("status = 'failed'").select("doc_id", "reason").collect()
-            append_rejects(spark, data, profile, (
-                Reject("tree_nodes", row["doc_id"], "parse_failed", row["reason"]) for row in failed))
+        append_rejects(spark, data, profile, (
+            Reject("tree_nodes", row["doc_id"], "parse_failed", row["reason"]) for row in failed))
         return statuses, changes
     finally:
         parsed.unpersist()

@@ -10,10 +10,9 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pipelines.documents.sentences import split_text
-
 from pipelines.documents.readers.wikitext import PARSER_VERSION
-from pipelines.documents.tree import STRUCTURE_TAGS
+from pipelines.documents.sentences import split_nodes
+from pipelines.documents.tree import Node
 from pipelines.schemas import SENTENCES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader
@@ -35,8 +34,8 @@ def refresh_sentences(spark: Session, data: DataFolder, profile: Profile) -> Sta
     ensure_table(session, data, "sentences", profile)
     with stage.due_documents(session) as due:
         nodes = within(read_table(session, data, "tree_nodes", stage.upstream["tree_nodes"]), due.documents)
-        texts = nodes.where((nodes.text != "") & ~nodes.tag.isin(*STRUCTURE_TAGS)).select(
-            "doc_id", "bucket", "node_id", "path", "text")
+        texts = nodes.where("kind = 'content' AND text <> ''").select(
+            "doc_id", "bucket", "node_id", "path", "tag", "text")
         task = functools.partial(split_documents, languages=wiki_languages(data))
         rows = document_order(texts, ["node_id"], due.n_documents).mapInArrow(task, ddl(SENTENCES.columns))
         changes = write_changes(session, data, "sentences", rows, due.documents)
@@ -54,18 +53,20 @@ def split_documents(batches: Iterable[pa.RecordBatch],
     """Node rows, by document, to sentence rows; runs in a Python worker."""
 
     def rows() -> Iterator[Row]:
-        for doc_id, nodes in by_document(batches):
+        for doc_id, parts in by_document(batches):
+            paths = {row["node_id"]: row["path"] for row in parts}
             language = languages.get(doc_id.rpartition(":")[0], "")
-            sentence_id = 0
-            for node in nodes:
-                text = node["text"]
-                for begin, end in split_text(text, language):
-                    yield {"doc_id": doc_id, "bucket": node["bucket"], "sentence_id": sentence_id,
-                           "node_id": node["node_id"], "path": node["path"], "begin": begin, "end": end,
-                           "text": text[begin:end]}
-                    sentence_id += 1
+            for sentence in split_nodes(map(_node, parts), language):
+                yield {**sentence._asdict(), "doc_id": doc_id, "bucket": parts[0]["bucket"],
+                       "path": paths[sentence.node_id]}
 
     return in_batches(rows(), arrow_fields(SENTENCES.columns))
+
+
+def _node(row: Row) -> Node:
+    """A content node with what splitting reads of it: its tag and its text."""
+    node_id, text = row["node_id"], row["text"]
+    return Node(node_id, node_id, (), None, "content", row["tag"], None, text, (), (), {}, None, 0, len(text))
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ def table_version(data: DataFolder, name: str) -> int | None:
 
     if not table_exists(data, name):
         return None
-    return int(DeltaTable(data.table(name), without_files=True).version())
+    return int(DeltaTable(data.table(name)).version())
 
 
 def is_empty(data: DataFolder, name: str) -> bool:
@@ -264,7 +264,7 @@ def rows_of_last_commit(data: DataFolder, name: str) -> int:
     """How many rows the newest commit of a table wrote, from its log."""
     from deltalake import DeltaTable
 
-    metrics = DeltaTable(data.table(name), without_files=True).history(1)[0].get("operationMetrics", {})
+    metrics = DeltaTable(data.table(name)).history(1)[0].get("operationMetrics", {})
     return int(metrics.get("numOutputRows", 0))
 
 

@@ -8,13 +8,15 @@ The result is narrow (keys and short texts), so that it can be cached and judged
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from assets.quality.rules import rule_names
+from pipelines.documents.residue import find_node_residue
+from pipelines.documents.tree import Node, Span
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder, Profile
 from spark_jobs.tables import n_buckets, read_table
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 NORM_TOLERANCE = 1e-3
 SPACE = r"[\s\x1c-\x1f\x85\p{Z}]+"
 """What Python's str.isspace takes for a space, as a Java pattern."""
+AROUND_CHARACTERS = 30
 QUOTE_CHARACTERS = 120
 """Longest quotation of a text in a fault, in code points."""
 
@@ -122,14 +125,19 @@ def _tree_nodes(candidate: Candidate) -> DataFrame:
 
 def _residue() -> Callable[..., Column]:
     """A function of (tag, text, spans): the first residue with its surroundings, or null."""
+    return F.udf(first_residue, "string", useArrow=True)
 
-    @F.udf("string", useArrow=True)  # type: ignore[call-overload,untyped-decorator]
-    def residue(tag: str, text: str, spans: list[Any]) -> str | None:
-        from pipelines.documents.residue import find_residue_in_node
 
-        return find_residue_in_node(tag, text, spans)
+def first_residue(tag: str, text: str, spans: Sequence[Any]) -> str | None:
+    """The kind of the first markup left in a node's text, and the text around it; None when there is none.
 
-    return residue  # type: ignore[no-any-return]
+    spans: rows of (begin, end, kind, target).
+    """
+    node = Node(0, 0, (), None, "content", tag, None, text, tuple(Span(*span) for span in spans), (), {}, None,
+                0, len(text))
+    for kind, begin, end in find_node_residue(node):
+        return f"{kind}: …{text[max(0, begin - AROUND_CHARACTERS):end + AROUND_CHARACTERS]}…"
+    return None
 
 
 def _non_space(column: str) -> Column:

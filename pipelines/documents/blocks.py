@@ -61,4 +61,21 @@ def block_text(document: Document, block_id: int, blocks: Sequence[int]) -> str:
     if document[block_id].tag != ROW_TAG:
         return document[block_id].text
     cells = row_members(document, block_id, blocks)
-    return CELL_SEPARATOR.join(" ".join(node.text for node in cell) for cell in cells if cell)
+    text = CELL_SEPARATOR.join(" ".join(node.text for node in cell) for cell in cells if cell)
+    return text.replace("\n", " ")
+
+
+def header_row(document: Document, row_id: int) -> int | None:
+    """The row of column headings that stands above a row in its table: the first, if all its cells are th.
+
+    None for that row itself and for a table without one.
+    """
+    table_id = document[row_id].parent_id
+    if table_id is None:
+        return None
+    for node in document.children(table_id):
+        if node.tag == ROW_TAG:
+            cells = list(document.children(node.node_id))
+            is_header = len(cells) > 1 and all(cell.tag == "th" for cell in cells)
+            return node.node_id if is_header and node.node_id != row_id else None
+    return None

@@ -25,7 +25,10 @@ GAP = " … "
 
 
 class Part(NamedTuple):
-    """Characters `[begin, end)` of a rendering that are those from `node_begin` on of a node's own text."""
+    """Characters `[begin, end)` of a rendering that are those from `node_begin` on of a node's own text.
+
+    In a row a line break within a cell stands as a space, so that the row stays one line.
+    """
 
     begin: int
     end: int
@@ -53,9 +56,10 @@ class _Writer:
         self._texts.append(text)
         self._length += len(text)
 
-    def write_node(self, node: Node, begin: int, end: int) -> None:
+    def write_node(self, node: Node, begin: int, end: int, *, on_one_line: bool = False) -> None:
         self._parts.append(Part(self._length, self._length + end - begin, node.node_id, begin))
-        self.write(node.text[begin:end])
+        text = node.text[begin:end]
+        self.write(text.replace("\n", " ") if on_one_line else text)
 
     def end_line(self) -> None:
         if self._texts:
@@ -142,7 +146,7 @@ def render_plain(document: Document, ranges: Iterable[Range]) -> Rendering:
 def _write_block(writer: _Writer, document: Document, block: Node, blocks: Sequence[int],
                  by_node: dict[int, list[tuple[int, int]]], *, gap: str, keep_empty_cells: bool) -> None:
     if block.tag != ROW_TAG:
-        _write_ranges(writer, block, by_node[block.node_id], gap)
+        _write_ranges(writer, block, by_node[block.node_id], gap, on_one_line=False)
         return
     shown = [(cell, [node for node in cell if node.node_id in by_node])
              for cell in row_members(document, block.node_id, blocks)]
@@ -156,14 +160,15 @@ def _write_block(writer: _Writer, document: Document, block: Node, blocks: Seque
         for place, node in enumerate(nodes):
             if place:
                 writer.write(" ")
-            _write_ranges(writer, node, by_node[node.node_id], gap)
+            _write_ranges(writer, node, by_node[node.node_id], gap, on_one_line=True)
 
 
-def _write_ranges(writer: _Writer, node: Node, ranges: Sequence[tuple[int, int]], gap: str) -> None:
+def _write_ranges(writer: _Writer, node: Node, ranges: Sequence[tuple[int, int]], gap: str, *,
+                  on_one_line: bool) -> None:
     for number, (begin, end) in enumerate(ranges):
         if number:
             writer.write(gap)
-        writer.write_node(node, begin, end)
+        writer.write_node(node, begin, end, on_one_line=on_one_line)
 
 
 def heading_mark(node: Node) -> str:

@@ -22,7 +22,7 @@ _STOPS = ".!?…։。．！？｡।॥؟۔።፧።᠃။៕᙮"
 # A stop, its closing marks, then space and a character that is no small letter; marks of scripts without
 # spaces end a sentence wherever they stand.
 _CANDIDATE = re.compile(
-    f"(?P<free>[。！？｡．]+[{_CLOSERS}]*)(?=\\s*[^\\s{_CLOSERS}。！？｡．])"
+    f"(?P<free>[。！？｡．]+(?:[{_CLOSERS}]+(?![とっ、，のでをがはも]))?)(?=\\s*[^\\s{_CLOSERS}。！？｡．])"
     f"|(?P<stop>[{_STOPS}]+(?:\\s?[.…!?]+)*)[{_CLOSERS}]*(?P<gap>\\s+)(?P<next>[^\\s])"
     f"|(?P<line>\\n\\s*)(?=\\S)")
 _ANY_STOP = re.compile(f"[{_STOPS}\\n]")

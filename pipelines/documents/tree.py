@@ -76,7 +76,7 @@ class Document:
     nodes are no tree: every relation that can be derived is compared with what is stored.
     """
 
-    __slots__ = ("doc_id", "language", "nodes", "parser_version", "revision", "source", "uri", "_ids_by_path")
+    __slots__ = ("_ids_by_path", "doc_id", "language", "nodes", "parser_version", "revision", "source", "uri")
 
     def __init__(self, doc_id: str, nodes: Sequence[Node], *, source: str = "wikipedia", uri: str = "",
                  language: str = "", revision: str = "", parser_version: int = 0, check: bool = True) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 DISTRIBUTION = "espalier-rag"
 
@@ -23,17 +22,7 @@ def code_version() -> str:
     except PackageNotFoundError:
         number = "0"
     digest = hashlib.sha256()
-    for name, content in sorted(_sources(files("pipelines"), "")):
-        digest.update(name.encode() + b"\0" + content + b"\0")
+    library = Path(__file__).resolve().parent.parent
+    for path in sorted(path for ending in ("py", "jinja") for path in library.rglob(f"*.{ending}")):
+        digest.update(path.relative_to(library).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{number}+src.{digest.hexdigest()[:8]}"
-
-
-def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for entry in folder.iterdir():
-        name = f"{prefix}/{entry.name}"
-        if entry.is_dir():
-            found += _sources(entry, name)
-        elif entry.name.endswith((".py", ".jinja")):
-            found.append((name, entry.read_bytes()))
-    return found

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.documents.blocks import block_members
+from pipelines.documents.blocks import ROW_TAG, block_members, header_row
 from pipelines.documents.render import whole
 from pipelines.methods.base import Hit, Option, Piece, Request, RetrievalCorpus, Retrieved, Trace
 from pipelines.methods.flat import hit_summary
@@ -36,6 +36,7 @@ OPTIONS = (
     Option("expand_iterations", 5, "headings expanded in one document at most", 0, 100),
     Option("router_text_tokens", 3000, "length of a router text at most, in tokens", 100, 1_000_000),
     Option("line_words", 60, "words of a node that a router sees", 5, 10_000),
+    Option("table_headers", True, "print the column headings of a table above its answered rows"),
     Option("answer_threshold", None, "router similarity: ANSWER from this score on", 0, 1),
     Option("expand_threshold", None, "router similarity: EXPAND from this score on", 0, 1),
 )
@@ -47,6 +48,7 @@ class RoutedDocument:
 
     view: SubtreeView
     score: NodeScorer
+    table_headers: bool = True
     answers: set[int] = field(default_factory=set)
     steps: list[dict[str, Any]] = field(default_factory=list)
     llm_calls: int = 0
@@ -65,7 +67,16 @@ class RoutedDocument:
 
         ranked = sorted(self.answers, key=lambda node_id: (-self.score(node_id), node_id))
         return [Piece(document.doc_id, ranges([node_id]), self.score(node_id),
-                      ranges(self.view.content_ancestors(node_id)), "subdocument") for node_id in ranked]
+                      ranges(self._context_of(node_id)), "subdocument") for node_id in ranked]
+
+    def _context_of(self, node_id: int) -> list[int]:
+        """What is printed above a node besides headings: content ancestors, a row's column headings."""
+        above = self.view.content_ancestors(node_id)
+        if self.table_headers and self.view.document[node_id].tag == ROW_TAG:
+            header_id = header_row(self.view.document, node_id)
+            if header_id is not None:
+                above.append(header_id)
+        return above
 
 
 class Rdr2:
@@ -155,7 +166,7 @@ class _RoutingLoop:
         return [self._routed[key] for key in keys.values()]
 
     def _route(self, view: SubtreeView, hits: Sequence[Hit]) -> RoutedDocument:
-        routed = RoutedDocument(view, NodeScorer(self._weights, view, hits))
+        routed = RoutedDocument(view, NodeScorer(self._weights, view, hits), self._options["table_headers"])
         matched = view.matched(node_id for hit in hits for node_id in hit.node_ids)
         seen: set[int] = set()
         queue: deque[int] = deque()

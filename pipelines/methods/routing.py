@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from pipelines.documents.words import count_words
@@ -92,8 +93,14 @@ class Actions:
                 "unparsed": len(self.unparsed), "collapsed": self.is_collapsed}
 
 
+@lru_cache(maxsize=4096)
 def first_words(text: str, n_words: int) -> str:
-    """The first words of a text on one line, counted as everywhere (`documents/words.py`)."""
+    """The first words of a text on one line, counted as everywhere (`documents/words.py`).
+
+    Remembered: a heading stands in every turn of its document.
+    """
+    if text.isascii():
+        return " ".join(text.split()[:n_words])
     taken: list[str] = []
     left = n_words
     for run in text.split():

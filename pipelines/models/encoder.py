@@ -89,8 +89,9 @@ class Encoder:
 def load_encoder(name: str, max_tokens: int | None = None, threads: int | None = None) -> Encoder:
     """The encoder of that name, loaded once a process.
 
-    max_tokens: where a text is cut; without, the limit that the model was made for. threads: of one matrix product; without, ESPALIER_ENCODER_THREADS, else all cores that the process may
-    use. Raises RunFailure when the exported files are missing or damaged.
+    max_tokens: where a text is cut; without, the limit that the model was made for. threads: of one matrix
+    product; without, ESPALIER_ENCODER_THREADS, else all cores that the process may use. Raises RunFailure
+    when the exported files are missing or damaged.
     """
     threads = threads or int(os.environ.get(THREADS_VARIABLE) or 0) or len(os.sched_getaffinity(0))
     return _load(name, max_tokens, threads, encoder_folder(name))

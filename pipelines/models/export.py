@@ -8,7 +8,6 @@ without importing them: one of them would start a compiler's library.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import RunFailure, UserError
-from pipelines.files import write_json
+from pipelines.files import file_sha256, write_json
 from pipelines.settings import cache_folder
 
 EXPORT_FORMAT = 1
@@ -127,12 +126,6 @@ def export_token_counter(name: str) -> Path:
         tokenizer.save(str(scratch / target.name))
         os.replace(scratch / target.name, target)
     return target
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _is_current(folder: Path, origin: str) -> bool:

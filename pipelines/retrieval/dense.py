@@ -51,6 +51,9 @@ class DenseIndex:
         query = np.ascontiguousarray(vector, np.float32).reshape(1, -1)
         if query.shape[1] != self.dim:
             raise ValueError(f"a vector of {query.shape[1]} dimensions, the index has {self.dim}")
+        # One query gives two threads nothing to share; on a busy machine they wait for each other, and a
+        # search takes 40 times as long. The setting is the calling thread's own.
+        _faiss().omp_set_num_threads(1)
         found: list[Match] = []
         for shard in self._shards:
             rows = shard.rows(source, doc_ids)

@@ -14,6 +14,7 @@ Files of shard 0000, rows in the order of (doc_id, unit_id):
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -91,20 +92,32 @@ def build_shard(data: DataFolder, version: int, model: str, dim: int, plan: Shar
     with tempfile.TemporaryDirectory(prefix=f".{plan.name}-", dir=folder) as scratch:
         arrived = Path(scratch) / "vectors"
         units, sources = _spool(reader, model, dim, plan, arrived)
-        # One row a unit: of units that repeat, the first that arrived.
-        order = sorted({unit: place for place, unit in reversed(list(enumerate(units)))}.values(),
-                       key=lambda place: units[place])
-        rows = np.asarray(order, np.int64)
         vectors = (np.memmap(arrived, np.float32, "r", shape=(len(units), dim)) if units
                    else np.zeros((0, dim), np.float32))
-        exact = plan.exact or len(order) < MIN_TRAINED_VECTORS
-        facts = (_write_exact if exact else _write_trained)(vectors, rows, folder / plan.name)
-    source_names = sorted(set(sources))
-    _write_ids(folder / plan.name, [units[place] for place in order],
-               [source_names.index(sources[place]) for place in order])
-    return {"name": plan.name, "buckets": [plan.buckets[0], plan.buckets[-1]] if plan.buckets else [],
-            "n_vectors": len(order), "n_repeated": len(units) - len(order), "sources": source_names,
+        facts = write_shard(folder / plan.name, vectors, units, sources, plan.exact)
+    return {"name": plan.name, "buckets": [plan.buckets[0], plan.buckets[-1]],
             "inputs": shard_inputs(reader, model, plan), **facts}
+
+
+def write_shard(target: Path, vectors: NDArray[np.float32], units: Sequence[tuple[str, str]],
+                sources: Sequence[str], exact: bool) -> dict[str, Any]:
+    """Write the files of a shard, named after `target`; returns what its entry of the manifest says of them.
+
+    vectors: (n, dim) of unit length, possibly a memory map. units, sources: (doc_id, unit_id) and source of
+    each row, in any order; of a unit that repeats, the first row counts.
+    """
+    import faiss
+    import numpy as np
+
+    # Searches set one thread for themselves, perhaps in this very thread.
+    faiss.omp_set_num_threads(len(os.sched_getaffinity(0)))
+    first = {unit: place for place, unit in reversed(list(enumerate(units)))}
+    order = sorted(first.values(), key=lambda place: units[place])
+    exact = exact or len(order) < MIN_TRAINED_VECTORS
+    facts = (_write_exact if exact else _write_trained)(vectors, np.asarray(order, np.int64), target)
+    names = sorted(set(sources))
+    _write_ids(target, [units[place] for place in order], [names.index(sources[place]) for place in order])
+    return {"n_vectors": len(order), "n_repeated": len(units) - len(order), "sources": names, **facts}
 
 
 def _spool(reader: TableReader, model: str, dim: int, plan: ShardPlan,
@@ -178,11 +191,13 @@ def new_trained_index(n: int, dim: int) -> tuple[Any, dict[str, Any]]:
     n_lists = max(1, min(int(4 * n ** 0.5), min(n, TRAINING_VECTORS) // 39))
     n_bytes = next(m for m in range(max(dim // 8, 1), 0, -1) if dim % m == 0)
     index: Any = faiss.index_factory(dim, f"IVF{n_lists},PQ{n_bytes}x8", faiss.METRIC_INNER_PRODUCT)
+    # Orders codes for a Hamming search that is not used here, by annealing that takes most of the time.
+    index.do_polysemous_training = False
     index.cp.seed = index.pq.cp.seed = SEED
     index.cp.niter = index.pq.cp.niter = 10
     index.cp.max_points_per_centroid = index.pq.cp.max_points_per_centroid = 64
     return index, {"index": "ivf_pq", "n_lists": n_lists, "n_bytes": n_bytes,
-                   "n_probe": min(n_lists, max(8, n_lists // 32))}
+                   "n_probe": min(n_lists, max(32, n_lists // 32))}
 
 
 def _write_ids(target: Path, units: Sequence[tuple[str, str]], sources: Sequence[int]) -> None:

@@ -17,27 +17,31 @@ from typing import Any
 
 from pipelines import files
 from pipelines.errors import RunFailure
-from pipelines.models.export import file_sha256
-from pipelines.releases import INDEX_MANIFEST
 from pipelines.settings import DataFolder
 
 Manifest = dict[str, Any]
 
+MANIFEST = "manifest.json"
+
 
 def finish_folder(folder: Path, content: Manifest) -> Manifest:
     """Write the manifest of a folder whose files are complete: `content` and each file's size and digest."""
-    facts = {path.name: {"size_bytes": path.stat().st_size, "sha256": file_sha256(path)}
+    for path in folder.iterdir():
+        if path.is_file():
+            # tantivy makes some of its files for their owner alone.
+            path.chmod(0o644)
+    facts = {path.name: {"size_bytes": path.stat().st_size, "sha256": files.file_sha256(path)}
              for path in sorted(folder.iterdir())
-             if path.is_file() and not path.name.startswith(".") and path.name != INDEX_MANIFEST}
+             if path.is_file() and not path.name.startswith(".") and path.name != MANIFEST}
     manifest = {**content, "files": facts}
-    files.write_json(str(folder / INDEX_MANIFEST), manifest)
+    files.write_json(str(folder / MANIFEST), manifest)
     return manifest
 
 
 def read_manifest(folder: str) -> Manifest | None:
     """The manifest of a finished folder, local or remote; None when it is missing or no JSON object."""
     try:
-        manifest = files.read_json(f"{folder}/{INDEX_MANIFEST}")
+        manifest = files.read_json(f"{folder}/{MANIFEST}")
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
@@ -57,7 +61,7 @@ def building(data: DataFolder, relative: str) -> Iterator[Path]:
     local.mkdir(parents=True)
     yield local
     if files.is_remote(data.root):
-        for name in sorted(os.listdir(local), key=lambda name: (name == INDEX_MANIFEST, name)):
+        for name in sorted(os.listdir(local), key=lambda name: (name == MANIFEST, name)):
             if not name.startswith("."):
                 files.upload(local / name, f"{target}/{name}")
 
@@ -70,7 +74,7 @@ def opened(data: DataFolder, relative: str) -> tuple[Path, Manifest]:
     target = f"{data.root}/{relative}"
     manifest = read_manifest(target)
     if manifest is None:
-        raise _broken(data, target, f"no readable {INDEX_MANIFEST}")
+        raise _broken(data, target, f"no readable {MANIFEST}")
     if not files.is_remote(data.root):
         folder = Path(target)
     else:
@@ -80,9 +84,21 @@ def opened(data: DataFolder, relative: str) -> tuple[Path, Manifest]:
             folder.mkdir(parents=True)
             for name in manifest["files"]:
                 files.download(f"{target}/{name}", folder / name)
-            files.write_json(str(folder / INDEX_MANIFEST), manifest)
+            files.write_json(str(folder / MANIFEST), manifest)
     _verify(data, target, folder, manifest)
     return folder, manifest
+
+
+def check_index(data: DataFolder, relative: str) -> None:
+    """Raise RunFailure unless the index is finished and whole; of a remote one only names are compared."""
+    target = f"{data.root}/{relative}"
+    manifest = read_manifest(target)
+    if manifest is None:
+        raise _broken(data, target, f"no readable {MANIFEST}")
+    if not files.is_remote(data.root):
+        _verify(data, target, Path(target), manifest)
+    elif missing := sorted(set(manifest["files"]) - set(files.list_folder(target))):
+        raise _broken(data, target, f"{missing[0]} is missing")
 
 
 def _local_copy(data: DataFolder, relative: str) -> Path:
@@ -107,7 +123,7 @@ def _verify(data: DataFolder, target: str, folder: Path, manifest: Manifest) -> 
     if known == stamp:
         return
     for name, facts in manifest["files"].items():
-        if file_sha256(folder / name) != facts["sha256"]:
+        if files.file_sha256(folder / name) != facts["sha256"]:
             raise _broken(data, target, f"the bytes of {name} are not those that were built")
     try:
         files.write_json(str(stamp_path), stamp)

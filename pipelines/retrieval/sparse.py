@@ -11,6 +11,8 @@ Fields: `unit_id` (stored), `doc_id` and `source` (whole values, for filters), `
 from __future__ import annotations
 
 import math
+import os
+import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +80,13 @@ class SparseIndex:
     def __init__(self, folder: Path) -> None:
         import tantivy
 
+        if not os.access(folder, os.W_OK):
+            # tantivy locks a file beside the index even to read it: others open it through links.
+            self._links = tempfile.TemporaryDirectory(prefix="espalier-sparse-")
+            for path in folder.iterdir():
+                if path.suffix != ".lock":
+                    Path(self._links.name, path.name).symlink_to(path)
+            folder = Path(self._links.name)
         self._index = tantivy.Index.open(str(folder))
         self._schema = self._index.schema
         self._searcher = self._index.searcher()

@@ -21,6 +21,7 @@ from pipelines.retrieval.terms import terms
 from pipelines.settings import TOKEN_COUNTER_NAME
 
 PASSAGE_WORDS = 30
+ANYWHERE = Filters()
 
 
 class MemoryCorpus:
@@ -37,11 +38,11 @@ class MemoryCorpus:
         self._n_units_with = Counter(term for counts in self._terms.values() for term in counts)
         self.n_tree_reads = 0
 
-    def search_dense(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:
+    def search_dense(self, question: str, k: int, filters: Filters = ANYWHERE) -> list[Hit]:
         wanted = self._vector(Counter(terms(question)))
         return self._best(k, filters, lambda counts: _cosine(wanted, self._vector(counts)))
 
-    def search_sparse(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:
+    def search_sparse(self, question: str, k: int, filters: Filters = ANYWHERE) -> list[Hit]:
         mean_length = sum(sum(counts.values()) for counts in self._terms.values()) / len(self._units)
 
         def bm25(counts: Counter[str]) -> float:
@@ -124,20 +125,20 @@ def passages(document: Document, sentences: Sequence[Sentence]) -> list[Hit]:
                 group[0].sentence_id, group[-1].sentence_id) for number, group in enumerate(groups)]
 
 
-def add_table(builder: TreeBuilder, rows: Sequence[Sequence[str]], header: bool = True, **fields: object) -> None:
-    """A table of plain cells, the first row of header cells unless `header` is False."""
-    builder.open("table", **fields)
+def add_table(builder: TreeBuilder, rows: Sequence[Sequence[str]]) -> None:
+    """A table of plain cells, the first row of header cells."""
+    builder.open("table")
     for place, row in enumerate(rows):
         builder.open("tr")
         for text in row:
-            builder.add("th" if header and place == 0 else "td", text=text)
+            builder.add("td" if place else "th", text=text)
         builder.close()
     builder.close()
 
 
 @pytest.fixture(scope="session")
 def owl() -> Document:
-    """Lead; Diet (p, list with a nested item, p); Range (table); Owls in art (definitions); See also (empty)."""
+    """Lead; Diet (p, nested list, p); Range (p, table); Owls in art (definitions); See also (empty)."""
     builder = TreeBuilder("Owl")
     builder.add("p", text="Owls are birds of prey. They hunt at night.")
     builder.open("section", text="Diet", level=2)
@@ -176,8 +177,8 @@ def heron() -> Document:
     builder.add("p", text="Herons are long-legged wading birds of marshes and river banks.")
     builder.open("section", text="Nesting", level=2)
     builder.open("section", text="Colonies", level=3)
-    builder.add("p", text="Grey herons nest in colonies called heronries. The largest heronry of the county has "
-                          "two hundred nests. It lies beside the old reservoir.")
+    builder.add("p", text="Grey herons nest in colonies called heronries. The largest heronry of the county "
+                          "has two hundred nests. It lies beside the old reservoir.")
     return Document("xx:2", builder.finish(), uri="https://xx.example/Heron", language="en", revision="5",
                     parser_version=3)
 

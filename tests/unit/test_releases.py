@@ -22,6 +22,7 @@ from pipelines.releases import (
     publish,
     read_release,
     served_number,
+    usable_release,
     use_release,
 )
 from pipelines.schemas import TABLES
@@ -48,7 +49,7 @@ def new_release(data: DataFolder, version: int, **changes: Any) -> Release:
                         parser_version=1, token_counter="t", router={"answer": 0.1, "expand": 0.2},
                         settings_sha256="5", counts={"units": 2})
     folder = f"indexes/{release.number}/dense"
-    files.write_json(f"{data.root}/{folder}/manifest.json", {})
+    files.write_json(f"{data.root}/{folder}/manifest.json", {"files": {}})
     return release.model_copy(update={"indexes": {"dense": folder}, **changes})
 
 
@@ -210,9 +211,19 @@ def test_use_checks_tables_and_indexes(three: DataFolder) -> None:
     with pytest.raises(RunFailure, match=r"1 data files of table units at version \d+ are missing"):
         use_release(three, 2)
     files.remove_folder(f"{three.root}/indexes/1")
-    with pytest.raises(RunFailure, match=r"index dense at .*indexes/1/dense is missing.*release use 3 "):
+    with pytest.raises(RunFailure, match=r"dense cannot be used .*indexes/1/dense: no readable.*use 3 "):
         use_release(three, 1)
     assert served_number(three) == 3
+
+
+def test_a_release_that_is_not_whole_is_not_usable(three: DataFolder) -> None:
+    assert usable_release(three) == current_release(three)
+    (Path(three.root) / "indexes/3/dense/manifest.json").unlink()
+    assert usable_release(three) is None
+    use_release(three, 2)
+    assert usable_release(three) == read_release(three, 2)
+    Path(three.releases, "2.json").write_text("{")
+    assert usable_release(three) is None
 
 
 def test_same_corpus_ignores_number_and_time(three: DataFolder) -> None:
@@ -280,7 +291,7 @@ def test_clean_up_removes_files_of_killed_writes_but_no_change_data(three: DataF
 
 
 def test_indexes_of_an_unpublished_candidate_are_kept(three: DataFolder, fast: Profile) -> None:
-    files.write_json(f"{three.root}/indexes/4/dense/manifest.json", {})
+    files.write_json(f"{three.root}/indexes/4/dense/manifest.json", {"files": {}})
     clean_up(three, fast)
     assert files.list_folder(f"{three.root}/indexes") == ["2", "3", "4"]
 

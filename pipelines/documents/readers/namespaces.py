@@ -8,6 +8,12 @@ from __future__ import annotations
 
 CATEGORY, FILE, TEMPLATE = 14, 6, 10
 
+
+def name_set(names: str) -> frozenset[str]:
+    """The names of a text, which are separated by space."""
+    return frozenset(names.split())
+
+
 CANONICAL: dict[str, int] = {
     "media": -2, "special": -1, "talk": 1, "user": 2, "user talk": 3, "project": 4, "project talk": 5,
     "wikipedia": 4, "wikipedia talk": 5, "file": 6, "image": 6, "file talk": 7, "image talk": 7,
@@ -55,7 +61,7 @@ _LOCAL_NAMES: dict[str, tuple[str, str, str]] = {
     "zh": ("文件 图像 檔案 圖像 档案", "分类 分類", "模板 樣板"),
 }
 
-_LANGUAGES = frozenset("""
+_LANGUAGES = name_set("""
 aa ab ace ady af ak als alt am ami an ang ann anp ar arc ary arz as ast atj av avk awa ay az azb ba ban bar
 bat-smg bbc bcl bdr be be-tarask be-x-old bew bg bh bi bjn blk bm bn bo bpy br bs btm bug bxr ca cbk-zam cdo ce
 ceb ch cho chr chy ckb co cr crh cs csb cu cv cy da dag de dga din diq dsb dtp dty dv dz ee el eml en eo es et
@@ -69,12 +75,12 @@ roa-tara rsk ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn si simp
 srn ss st stq su sv sw syl szl szy ta tay tcy tdd te tet tg th ti tig tk tl tly tn to tpi tr trv ts tt tum tw
 ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo wuu xal xh xmf yi yo yue za zea zgh zh zh-classical
 zh-min-nan zh-yue zu cz dk jp nan minnan zh-cn zh-tw
-""".split())
+""")
 
-PROJECTS = frozenset("""
+PROJECTS = name_set("""
 w wikt wiktionary wikipedia commons c s wikisource q wikiquote b wikibooks n wikinews v wikiversity d wikidata
 m meta species wikispecies voy wikivoyage mw mediawikiwiki foundation f wmf phab bugzilla iarchive doi
-""".split())
+""")
 """Prefixes of sister projects and other sites: their links show their text and stay."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.namespaces import CATEGORY
 
 if TYPE_CHECKING:
     from pipelines.documents.readers.wikitext_templates import Call
@@ -71,12 +72,16 @@ def parameter_table(walk: Any, call: Call, attribute: str) -> None:
         if _FILE.fullmatch(value):
             walk.counts["infobox_pictures"] += 1
             continue
+        if walk.site.namespace_of(value)[0] == CATEGORY:
+            walk.counts["categories"] += 1
+            continue
         blocks.open_row()
         row = None
         if not key.isdigit():
             blocks.open_cell("th", {})
             row = blocks.stack[-2]
-            blocks.put(key, ())
+            blocks.words.append(key)
+            blocks.flush()
         blocks.open_cell("td", {})
         row = row or blocks.stack[-2]
         cell = blocks.stack[-1]
@@ -165,6 +170,42 @@ def list_of_items(walk: Any, call: Call) -> None:
     if entry in blocks.stack:
         blocks.pop_to(entry)
         blocks.pop()
+
+
+@block("clade|cladex|tree chart")
+def clade(walk: Any, call: Call) -> None:
+    """A cladogram as nested lists: a label, and below it what it branches into."""
+    blocks = walk.blocks
+    blocks.flush()
+    blocks.place()
+    entry = blocks.push("hlist", "ul", value="ul")
+    for number in [name for name in call.ranges if name.isdigit()]:
+        label = call.text(f"label{number}")
+        if not label and not call.text(number):
+            continue
+        if entry not in blocks.stack:
+            break
+        blocks.pop_to(entry)
+        blocks.push("hitem", "li", owns=True)
+        if label:
+            blocks.words.append(label)
+            blocks.flush()
+        walk.sub_walk(*call.ranges[number])
+    if entry in blocks.stack:
+        blocks.pop_to(entry)
+        blocks.pop()
+
+
+@block("bar box|cladogram|barbox|bar chart|brick chart")
+def titled_box(walk: Any, call: Call) -> None:
+    """A box with a title, rows and a caption."""
+    blocks = walk.blocks
+    blocks.flush()
+    for name in ("title", "left1", "bars", "1", "2", "clades", "cladogram", "caption"):
+        if call.text(name):
+            walk.sub_walk(*call.ranges[name])
+            blocks.close_lists()
+            blocks.flush()
 
 
 @block("multiple image|double image|wide image|tall image|panorama|image label|annotated image|triple image|perrow|photo montage|auto images"

@@ -5,10 +5,10 @@ What belongs here: `{{cite book|…}}` outside of footnotes (those inside have b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.template_table import words
 
 if TYPE_CHECKING:
     from pipelines.documents.readers.wikitext_templates import Call
@@ -17,6 +17,7 @@ _AUTHORS = (("last", "first"), ("last1", "first1"), ("last2", "first2"), ("last3
             ("surname", "given"), ("surname1", "given1"), ("surname2", "given2"))
 
 
+@words("cite")
 def citation(call: Call) -> str:
     """Authors (year). Title. Work, volume. Publisher: as the style of the common cite templates shows it."""
     names = []
@@ -54,16 +55,12 @@ def citation(call: Call) -> str:
     return ". ".join(shown) + "."
 
 
-def enter(handlers: dict[str, Callable[[Call], str]]) -> None:
-    handlers["cite"] = citation
-    handlers["google books"] = google_books
-    handlers["webarchive"] = nothing_visible
-
-
+@words("google books")
 def google_books(call: Call) -> str:
     return call.text("title", "2")
 
 
+@words("webarchive|wayback")
 def nothing_visible(call: Call) -> str:
     call.reader.counts["references"] += 1
     return ""

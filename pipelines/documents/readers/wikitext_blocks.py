@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from pipelines.documents.readers.source_lines import LineMap
+from pipelines.documents.readers.wikitext_cut import Stashed
 from pipelines.documents.readers.wikitext_inline import render
-from pipelines.documents.readers.wikitext_prepare import LineMap, Stashed
 from pipelines.documents.tree import Span, TreeBuilder
 
 LIST_TAGS = {"*": ("ul", "li"), "#": ("ol", "li"), ":": ("dl", "dd"), ";": ("dl", "dt")}

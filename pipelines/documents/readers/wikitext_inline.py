@@ -11,16 +11,18 @@ from collections import Counter
 from html.entities import html5
 
 from pipelines.documents.readers import wikitext_marks as mark
-from pipelines.documents.readers.wikitext_prepare import Stashed
+from pipelines.documents.readers.wikitext_cut import Stashed
 from pipelines.documents.tree import Span
 
-_SPECIAL = re.compile("[\x01-\x08\x0b-\x1f\n\xa0\t]|''|  |\\{\\{|\\}\\}|\\[\\[|\\]\\]|~~~")
-_PIECE = re.compile(
-    "\x02(\\d+)\x03"                                  # 1 stashed piece
-    "|\x1b(#?\\w{1,32};)"                             # 2 entity
-    "|[\x11\x16\x17]([^\x11-\x13\x16\x17]*)(?=[\x12\x13])\x12?"  # 3 link, its target
-    "|(\x1e\\d+\x03|\\{\\{|\\}\\}|\\[\\[|\\]\\]|~~~~?~?)"          # 4 left-over markup
-    "|([\x01-\x1f])")                                  # 5 any other mark or a newline
+_PIECES = re.compile(
+    # One set of characters in front, so that the search skips from mark to mark.
+    "([\x01-\x1f])(?:"
+    "(?<=\x11)([^\x01-\x1f]*)(?:\x12([^\x01-\x1f]+))?\x13"         # a link of plain words: target, words
+    "|((?<=[\x11\x16\x17])[^\x11-\x13\x16\x17]*\x12?"             # any other link: its target
+    "|(?<=[\x02\x1e])\\d+\x03"                                     # a stashed piece, a left-over block
+    "|(?<=\x1b)#?\\w{1,32};))?").split                             # an entity
+_LEFT_OVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|~~~")
+_LEFT_OVERS = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|~~~~?~?")
 _SPACES = re.compile("[ \t\xa0]{2,}|[\t\xa0]")
 _QUOTES = re.compile("(''+)")
 
@@ -28,145 +30,160 @@ _QUOTES = re.compile("(''+)")
 def render(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: bool = False,
            ) -> tuple[str, tuple[Span, ...]]:
     """(visible text, spans) of a block's marked text. keep_lines: newlines and runs of spaces stay."""
-    if not _SPECIAL.search(raw):
-        return raw.strip(), ()
-    if not keep_lines:
+    if _LEFT_OVER.search(raw):
+        raw, n = _LEFT_OVERS.subn("", raw)
+        counts["unparsed_braces"] += n
+    if raw.isprintable() and "  " not in raw and "''" not in raw:
+        return raw.strip(" "), ()
+    if not keep_lines and ("  " in raw or "\xa0" in raw or "\t" in raw):
         raw = _SPACES.sub(" ", raw)
     if "''" in raw:
         raw = mark_quotes(raw)
-    return _Renderer(stash, counts, keep_lines).run(raw)
+    return _run(raw, stash, counts, keep_lines)
 
 
-class _Renderer:
-    def __init__(self, stash: list[Stashed], counts: Counter[str], keep_lines: bool) -> None:
-        self.stash, self.counts, self.keep_lines = stash, counts, keep_lines
-        self.out: list[str] = []
-        self.length = 0
-        self.after_space = True
-        self.spans: list[Span] = []
-
-    def put(self, text: str) -> None:
-        if self.after_space and not self.keep_lines:
-            text = text.lstrip(" ")
+def _run(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: bool) -> tuple[str, tuple[Span, ...]]:
+    """Go through the pieces once; `out` holds the words so far, `length` their sum."""
+    parts = _PIECES(raw)
+    out: list[str] = []
+    spans: list[Span] = []
+    begins: dict[str, list[int]] = {}
+    links: list[tuple[int, str, str]] = []
+    length = 0
+    # A space would be the second in a row, or the first of the block.
+    after_space = squeeze = not keep_lines
+    first = parts[0].lstrip(" ") if squeeze else parts[0]
+    if first:
+        out.append(first)
+        length = len(first)
+        after_space = squeeze and first[-1] == " "
+    for char, target, words, other, text in zip(parts[1::5], parts[2::5], parts[3::5], parts[4::5], parts[5::5],
+                                                strict=True):
+        shown = ""
+        if target is not None:
+            # A link of plain words: most pieces are.
+            shown = words or target.removeprefix(":").replace("_", " ")
+            if after_space and shown[:1] == " ":
+                shown = shown.lstrip(" ")
+            end = length + len(shown)
+            spans.append(Span(length, end, "link", plain(target)))
+        elif char == "\n":
+            shown = char if keep_lines else " "
+        elif char in mark.SPAN_OF_MARK:
+            kind, opens = mark.SPAN_OF_MARK[char]
+            if opens:
+                begins.setdefault(kind, []).append(length)
+            elif begins.get(kind):
+                spans.append(Span(min(begins[kind].pop(), length), length, kind, None))
+        elif char == mark.LINK_END:
+            if links:
+                begin, kind, address = links.pop()
+                spans.append(Span(min(begin, length), length, kind, address))
+        elif char == mark.BREAK:
+            if squeeze:
+                length = _strip_end(out, length)
+            shown = "\n" if length or keep_lines else ""
+        elif char in mark.WITH_TARGET and other is not None:
+            kind = "template" if char == mark.TEMPLATE else "link"
+            address = plain(other.removesuffix(mark.LINK_TEXT))
+            links.append((length, kind, address))
+            if char == mark.LINK and not other.endswith(mark.LINK_TEXT):
+                shown = address.removeprefix(":")
+        elif char == mark.AMPERSAND and other:
+            shown = entity_words(other)
+        elif char == mark.STASH and other:
+            kind, shown = _stashed(stash[int(other[:-1])], keep_lines)
+            if kind:
+                spans.append(Span(length, length + len(shown), kind, None))
+        elif char == mark.BLOCK and other:
+            shown = " "
+        elif char in _LITERAL:
+            shown = _LITERAL[char]
+        if shown:
+            if after_space and shown[0] == " ":
+                shown = shown.lstrip(" ")
+            if shown:
+                out.append(shown)
+                length += len(shown)
+                after_space = squeeze and shown[-1] in " \n"
         if text:
-            self.out.append(text)
-            self.length += len(text)
-            self.after_space = text[-1] in " \n"
-
-    def run(self, raw: str) -> tuple[str, tuple[Span, ...]]:
-        at = 0
-        begins: dict[str, list[int]] = {}
-        links: list[tuple[int, str, str]] = []
-        for match in _PIECE.finditer(raw):
-            if match.start() > at:
-                self.put(raw[at:match.start()])
-            at = match.end()
-            group = match.lastindex
-            if group == 5:
-                char = match[5]
-                if char in mark.SPAN_OF_MARK:
-                    kind, opens = mark.SPAN_OF_MARK[char]
-                    if opens:
-                        begins.setdefault(kind, []).append(self.length)
-                    elif begins.get(kind):
-                        self.span(begins[kind].pop(), kind, None)
-                elif char == mark.LINK_END:
-                    if links:
-                        self.span(*links.pop())
-                elif char == mark.BREAK:
-                    self.line_break()
-                elif char == "\n":
-                    self.put("\n" if self.keep_lines else " ")
-                elif char in _LITERAL:
-                    self.put(_LITERAL[char])
-            elif group == 3:
-                target = self.plain(match[3])
-                kind = "template" if match[0][0] == mark.TEMPLATE else "link"
-                links.append((self.length, kind, target))
-                if match[0][-1] != mark.LINK_TEXT and kind == "link":
-                    self.put(target.removeprefix(":"))
-            elif group == 2:
-                self.put(self.entity(match[2]))
-            elif group == 1:
-                self.stashed(int(match[1]))
-            else:
-                if match[4][0] == mark.BLOCK:
-                    self.put(" ")
-                elif match[4][0] != "~":
-                    self.counts["unparsed_braces"] += 1
-        if at < len(raw):
-            self.put(raw[at:])
-        for kind, opened in begins.items():
-            for begin in opened:
-                self.span(begin, kind, None)
-        for link in links:
-            self.span(*link)
-        return self.finish()
-
-    def finish(self) -> tuple[str, tuple[Span, ...]]:
-        text = "".join(self.out)
-        kept = text.rstrip()
-        cut = len(kept)
-        start = 0
-        if not self.keep_lines:
-            start = cut - len(kept.lstrip())
-            kept = kept[start:]
-        spans = []
-        for span in self.spans:
-            begin, end = max(span.begin - start, 0), min(span.end, cut) - start
-            if begin < end or (span.kind == "template" and begin <= end):
-                spans.append(span if (begin, end) == (span.begin, span.end)
-                             else Span(begin, end, span.kind, span.target))
-        if len(spans) > 1:
-            spans.sort(key=_span_order)
-        return kept, tuple(spans)
-
-    def span(self, begin: int, kind: str, target: str | None) -> None:
-        end = self.length
-        self.spans.append(Span(min(begin, end), end, kind, target))
-
-    def line_break(self) -> None:
-        while self.out and not self.keep_lines and self.out[-1].endswith(" "):
-            last = self.out[-1].rstrip(" ")
-            self.length -= len(self.out[-1]) - len(last)
-            if last:
-                self.out[-1] = last
-            else:
-                self.out.pop()
-        if self.length or self.keep_lines:
-            self.out.append("\n")
-            self.length += 1
-        self.after_space = True
-
-    def stashed(self, number: int) -> None:
-        kind, text, _ = self.stash[number]
-        begin = self.length
-        if kind == "nowiki":
-            text = self.decoded(text)
-            if not self.keep_lines:
-                text = " ".join(text.split("\n"))
-        self.out.append(text)
-        self.length += len(text)
-        self.after_space = text[-1:] in (" ", "\n")
-        self.span(begin, kind, None)
-
-    def plain(self, text: str) -> str:
-        """A link's target as plain text."""
-        if "\x1b" in text:
-            text = self.decoded(text.replace("\x1b", "&"))
-        return " ".join(_CONTROL.sub("", text).replace("_", " ").split()) if "://" not in text \
-            else _CONTROL.sub("", text).strip()
-
-    def decoded(self, text: str) -> str:
-        return _ENTITY.sub(lambda m: self.entity(m[1]), text) if "&" in text else text
-
-    def entity(self, name: str) -> str:
-        char = decode_entity(name)
-        if char is None:
-            return "&" + name
-        return " " if char == "\xa0" else char
+            if after_space and text[0] == " ":
+                text = text.lstrip(" ")
+            if text:
+                out.append(text)
+                length += len(text)
+                after_space = squeeze and text[-1] == " "
+    for kind, opened in begins.items():
+        spans.extend(Span(begin, length, kind, None) for begin in opened)
+    spans.extend(Span(begin, length, kind, address) for begin, kind, address in links)
+    return _finish("".join(out), spans, keep_lines)
 
 
+def _finish(text: str, spans: list[Span], keep_lines: bool) -> tuple[str, tuple[Span, ...]]:
+    """Take the space off both ends, and spans with it; one that shows nothing goes, but for a hole."""
+    kept = text.rstrip()
+    start, cut = 0, len(kept)
+    if not keep_lines:
+        kept = kept.lstrip()
+        start = cut - len(kept)
+    if not spans:
+        return kept, ()
+    if len(spans) > 1:
+        spans.sort(key=_span_order)
+    if start or cut < len(text):
+        spans = [Span(min(max(span.begin - start, 0), len(kept)), max(min(span.end, cut) - start, 0), span.kind,
+                      span.target) for span in spans]
+    return kept, tuple([span for span in spans if span.begin < span.end
+                        or (span.kind == "template" and span.begin == span.end)])
+
+
+def _strip_end(out: list[str], length: int) -> int:
+    """Take the spaces off the end of the words so far; returns their new length."""
+    while out and out[-1].endswith(" "):
+        last = out[-1].rstrip(" ")
+        length -= len(out[-1]) - len(last)
+        if last:
+            out[-1] = last
+        else:
+            out.pop()
+    return length
+
+
+def _stashed(piece: Stashed, keep_lines: bool) -> tuple[str, str]:
+    """(span kind or '', words) of math, code or nowiki that was put aside."""
+    kind, text, _ = piece
+    if kind == "nowiki":
+        text = decoded(text)
+        if not keep_lines:
+            text = " ".join(text.split("\n"))
+        return ("nowiki" if _MARKUP_LIKE.search(text) else ""), text
+    return kind, text
+
+
+def plain(target: str) -> str:
+    """A link's target as plain text."""
+    if target.isprintable() and "_" not in target:
+        return target.strip()
+    if mark.AMPERSAND in target:
+        target = decoded(target.replace(mark.AMPERSAND, "&"))
+    target = _CONTROL.sub("", target)
+    return target.strip() if "://" in target else " ".join(target.replace("_", " ").split())
+
+
+def decoded(text: str) -> str:
+    """Text with its HTML entities as characters."""
+    return _ENTITY.sub(lambda match: entity_words(match[1]), text) if "&" in text else text
+
+
+def entity_words(name: str) -> str:
+    """What an entity (`nbsp;`) shows; a no-break space becomes a space, an unknown name stays as it is."""
+    char = decode_entity(name)
+    if char is None:
+        return "&" + name
+    return " " if char == "\xa0" else char
+
+
+_MARKUP_LIKE = re.compile(r"[\[\]{}<>|&_~]|''|\n[*#:;=]")
 _LITERAL = {mark.AMPERSAND: "&", mark.PIPE: "|", mark.EQUALS: "=", mark.LESS: "<", mark.TABLE_OPEN: ""}
 _CONTROL = re.compile("[\x01-\x1f]")
 _ENTITY = re.compile(r"&(#?\w{1,32};)")

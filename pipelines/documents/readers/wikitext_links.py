@@ -47,7 +47,6 @@ class LinkReader:
         def inline(self, text: str) -> None: ...
         def begin_line(self) -> None: ...
         def template_text(self, at: int) -> tuple[str, int]: ...
-        def argument(self, at: int) -> tuple[str, int]: ...
 
     def link(self, at: int) -> int:
         """A link at block level; returns the index behind it."""
@@ -145,6 +144,8 @@ class LinkReader:
             return "", at + 1
         return f"{mark.URL}{_NO_MARKS.sub('', address)}{mark.LINK_TEXT}{words}{mark.LINK_END}", at + 1
 
+
+
     def inline_text(self, begin: int, end: int, is_caption: bool = False) -> str:
         """The tokens [begin, end) as one string of marked words. In a caption NUL stands for its pipes."""
         tokens = self.tokens
@@ -171,6 +172,8 @@ class LinkReader:
                 out.append(text)
             elif kind is mw.ExternalLinkOpen:
                 text, at = self.external_link(at)
+                if is_caption and "|" in text:
+                    text = _NO_MARKS.sub("", text.partition(mark.LINK_TEXT)[2]).replace("|", "\x00")
                 out.append(text)
             elif kind is mw.ArgumentOpen:
                 text, at = self.argument(at)

@@ -25,6 +25,7 @@ URL = "\x16"
 """An external link: URL target LINK_TEXT text LINK_END."""
 TEMPLATE = "\x17"
 """An unhandled template: TEMPLATE name LINK_TEXT text LINK_END."""
+WITH_TARGET = LINK + URL + TEMPLATE
 AMPERSAND = "\x1b"
 PIPE = "\x1c"
 """`{{!}}`: a pipe that separates no template parameters."""

@@ -10,7 +10,7 @@ import re
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.wikitext_blocks import Blocks
-from pipelines.documents.readers.wikitext_prepare import attributes
+from pipelines.documents.readers.wikitext_cut import attributes
 
 KEPT_ATTRIBUTES = ("colspan", "rowspan", "scope", "headers")
 _TH = re.compile(r"\|\||!!")

@@ -19,6 +19,8 @@ from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext_blocks import Blocks
 from pipelines.documents.readers.wikitext_tokens import Tokens
 
+Text, TemplateOpen, TemplateClose = mw.Text, mw.TemplateOpen, mw.TemplateClose
+TemplateParamSeparator, TemplateParamEquals = mw.TemplateParamSeparator, mw.TemplateParamEquals
 _BLANK = " \t\n\xa0" + mark.NOTHING
 _TABLE_PARAMETERS = 3
 """An unknown template at a place of its own with so many named parameters shows a table of them."""
@@ -93,7 +95,7 @@ class TemplateReader:
                 if starts_line:
                     self.at_start = False
         self.blocks.line += sum(token["text"].count("\n") for token in self.tokens[at:behind]
-                                if type(token) is mw.Text)
+                                if type(token) is Text)
         return behind
 
     def template_text(self, at: int) -> tuple[str, int]:
@@ -157,12 +159,14 @@ class TemplateReader:
         call: Call | None = None
         while True:
             kind = type(tokens[at])
-            if kind is mw.TemplateOpen:
+            if kind is Text:
+                pass
+            elif kind is TemplateOpen:
                 depth += 1
             elif depth:
-                if kind is mw.TemplateClose:
+                if kind is TemplateClose:
                     depth -= 1
-            elif kind is mw.TemplateParamSeparator or kind is mw.TemplateClose:
+            elif kind is TemplateParamSeparator or kind is TemplateClose:
                 if call is None:
                     call = self.new_call(begin, at)
                     number = len(call.ranges)
@@ -171,10 +175,10 @@ class TemplateReader:
                     call.ranges[str(number)] = (begin, at)
                 elif key:
                     call.ranges[key] = (begin, at)
-                if kind is mw.TemplateClose:
+                if kind is TemplateClose:
                     return call, at + 1
                 begin, key = at + 1, None
-            elif kind is mw.TemplateParamEquals and call is not None and key is None:
+            elif kind is TemplateParamEquals and call is not None and key is None:
                 key = self.inline_text(begin, at).strip(_BLANK).replace("_", " ").lower()
                 begin = at + 1
                 if key.isdigit():

@@ -2,7 +2,7 @@
 
 What belongs here: what each token means where it stands. How blocks nest is in `wikitext_blocks.py`, what
 templates say in `wikitext_templates.py`, what links are in `wikitext_links.py`, table lines in
-`wikitext_tables.py`. A token is visited once at block level and once where a template or link needs its
+`wikitext_tables.py`, block tags in `wikitext_html.py`. A token is visited once at block level and once where a template or link needs its
 words as a string.
 """
 
@@ -16,8 +16,10 @@ from mwparserfromhell.parser import tokens as mw
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext_blocks import Blocks
+from pipelines.documents.readers.wikitext_cut import Stashed
+from pipelines.documents.readers.wikitext_html import BlockTags
 from pipelines.documents.readers.wikitext_links import LinkReader
-from pipelines.documents.readers.wikitext_prepare import Prepared, Stashed
+from pipelines.documents.readers.wikitext_prepare import Prepared
 from pipelines.documents.readers.wikitext_tables import TableLines
 from pipelines.documents.readers.wikitext_templates import TemplateReader
 from pipelines.documents.readers.wikitext_tokens import Tokens, TokenSource
@@ -28,7 +30,7 @@ TagOpenOpen, HeadingStart, HeadingEnd = mw.TagOpenOpen, mw.HeadingStart, mw.Head
 ExternalLinkOpen, ArgumentOpen = mw.ExternalLinkOpen, mw.ArgumentOpen
 
 
-class Walk(TableLines, LinkReader, TemplateReader):
+class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
     """The state of the walk over one page."""
 
     def __init__(self, title: str, prepared: Prepared, site: SiteInfo, source: TokenSource) -> None:
@@ -56,6 +58,8 @@ class Walk(TableLines, LinkReader, TemplateReader):
         self.tokens = self.source(text)
         self.walk(0, len(self.tokens))
         self.blocks.flush()
+        self.tokens = []
+        self.inline_cache.clear()
 
     def walk(self, at: int, end: int) -> None:
         """Read the tokens [at, end) as blocks."""
@@ -76,7 +80,12 @@ class Walk(TableLines, LinkReader, TemplateReader):
                 at = self.heading(at, end)
             elif kind is ExternalLinkOpen:
                 text, at = self.external_link(at)
-                self.inline(text)
+                if "|" in text and self.cell_tag:
+                    # The tokenizer takes a cell's pipe into a bare address; MediaWiki splits cells first.
+                    text = text[1:].partition(mark.LINK_TEXT)[2].removesuffix(mark.LINK_END)
+                    self.line_part(text)
+                else:
+                    self.inline(text)
             elif kind is ArgumentOpen:
                 text, at = self.argument(at)
                 self.inline(text)
@@ -282,92 +291,5 @@ class Walk(TableLines, LinkReader, TemplateReader):
         line, newline, _ = token["text"].partition("\n")
         return not line.strip(" \t") and (bool(newline) or at + 1 >= end)
 
-    # HTML block tags
-
-    def block_event(self, kind: str, name: str, values: dict[str, str]) -> None:
-        """A block that was put aside: math and pre with their text, or an HTML tag that opens or closes."""
-        blocks = self.blocks
-        if kind == "math":
-            if self.at_start:
-                self.begin_line()
-            blocks.flush()
-            blocks.add("math", name)
-            return
-        if kind == "pre":
-            if self.at_start:
-                self.begin_line()
-            blocks.flush()
-            text = _decode(name)
-            if text.strip():
-                blocks.add("pre", text, (), values)
-            return
-        if self.at_start:
-            self.begin_line()
-        blocks.flush()
-        self.may_be_attrs = False
-        if name == "poem":
-            blocks.form = "poem" if kind == "open" else "p"
-        elif name[0] == "h" and name[1:].isdigit():
-            blocks.form = name if kind == "open" else "p"
-        elif name == "blockquote":
-            if kind == "open":
-                blocks.place()
-                blocks.push("quote", "blockquote")
-            else:
-                blocks.close_kind("quote")
-        elif name in _LISTS:
-            self.list_event(kind, name)
-        elif name in _TABLE_PARTS:
-            self.table_event(kind, name, values)
-
-    def list_event(self, kind: str, name: str) -> None:
-        blocks = self.blocks
-        if name in ("ul", "ol", "dl"):
-            if kind == "open":
-                blocks.place()
-                blocks.push("hlist", name, value=name)
-            else:
-                blocks.close_kind("hlist")
-            return
-        inner = blocks.innermost(("hlist", "hitem"))
-        if inner is not None and inner.kind == "hitem":
-            blocks.pop_to(inner)
-            blocks.pop()
-            inner = blocks.innermost(("hlist",))
-        if kind == "open":
-            if inner is None:
-                value = "ul" if name == "li" else "dl"
-                blocks.push("hlist", value, value=value)
-            else:
-                blocks.pop_to(inner)
-            blocks.push("hitem", name, owns=True)
-
-    def argument(self, at: int) -> tuple[str, int]:
-        """`{{{name|default}}}`: its default is what shows; (words, index behind it)."""
-        tokens = self.tokens
-        depth, begin = 0, 0
-        at += 1
-        while True:
-            kind = type(tokens[at])
-            if kind is ArgumentOpen:
-                depth += 1
-            elif kind is mw.ArgumentSeparator and not depth and not begin:
-                begin = at + 1
-            elif kind is mw.ArgumentClose:
-                if not depth:
-                    break
-                depth -= 1
-            at += 1
-        self.counts["template_arguments"] += 1
-        return (self.inline_text(begin, at) if begin else ""), at + 1
-
 
 _PRE_PLACES = frozenset(("root", "section"))
-_LISTS = frozenset(("ul", "ol", "dl", "li", "dt", "dd"))
-_TABLE_PARTS = frozenset(("table", "caption", "tr", "th", "td"))
-
-
-def _decode(text: str) -> str:
-    from pipelines.documents.readers.wikitext_inline import _ENTITY, decode_entity
-
-    return _ENTITY.sub(lambda m: decode_entity(m[1]) or m[0], text) if "&" in text else text

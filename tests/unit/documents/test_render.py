@@ -55,9 +55,10 @@ def node_named(document: Document, text: str) -> int:
 
 def test_headings_above_are_printed_once_and_only_where_asked(owl: Document) -> None:
     ids = [node_named(owl, "voles"), node_named(owl, "field mice")]
-    assert render_context(owl, whole(owl, ids), headings=True).text == "# Owl\n## Diet\n  1. voles\n  2. field mice"
-    assert render_context(owl, whole(owl, ids), headings=False).text == "# Owl\n  1. voles\n  2. field mice"
-    assert render_context(owl, whole(owl, ids), headings=False, title=False).text == "  1. voles\n  2. field mice"
+    items = "  1. voles\n  2. field mice"
+    assert render_context(owl, whole(owl, ids), headings=True).text == f"# Owl\n## Diet\n{items}"
+    assert render_context(owl, whole(owl, ids), headings=False).text == f"# Owl\n{items}"
+    assert render_context(owl, whole(owl, ids), headings=False, title=False).text == items
 
 
 def test_overlapping_ranges_merge_and_a_gap_is_marked(owl: Document) -> None:
@@ -106,7 +107,23 @@ def test_nested_rows_stand_on_their_own_lines_and_a_cells_list_stays_in_its_row(
     builder.close_to(2)
     builder.add("td", text="last")
     document = Document("xx:9", builder.finish())
-    assert render_plain(document, everything(document)).text == "T\nMembers | since 1990: Ann Bob | last\ninner"
+    text = render_plain(document, everything(document)).text
+    assert text == "T\nMembers | since 1990: Ann Bob | last\ninner"
+
+
+def test_a_line_break_in_a_cell_does_not_break_its_row() -> None:
+    builder = TreeBuilder("T")
+    builder.add("p", text="kept\nhere")
+    builder.open("table")
+    builder.open("tr")
+    builder.add("td", text="a\nb")
+    builder.add("td", text="c")
+    document = Document("xx:9", builder.finish())
+    for rendering in (render_plain(document, everything(document)),
+                      render_context(document, everything(document), headings=True)):
+        assert rendering.text.removeprefix("# ") == "T\nkept\nhere\na b | c"
+        part = next(part for part in rendering.parts if document[part.node_id].text == "a\nb")
+        assert rendering.text[part.begin: part.end] == "a b"
 
 
 def assert_parts_are_true(document: Document, rendering: Rendering) -> None:
@@ -114,8 +131,8 @@ def assert_parts_are_true(document: Document, rendering: Rendering) -> None:
     for part in rendering.parts:
         assert end <= part.begin < part.end
         end = part.end
-        text = document[part.node_id].text
-        assert rendering.text[part.begin: part.end] == text[part.node_begin: part.node_begin + part.end - part.begin]
+        words = document[part.node_id].text[part.node_begin:]
+        assert rendering.text[part.begin: part.end] == words[: part.end - part.begin]
 
 
 @settings(max_examples=100, deadline=None)

@@ -24,8 +24,8 @@ def make_document(doc_id: str, title: str, sections: dict[str, list[str]]) -> Do
     return Document(doc_id, builder.finish(), revision="1", parser_version=1)
 
 
-def make_question(question_id: str = "q1", *quotes: tuple[str, str], answers: tuple[tuple[str, ...], ...] = (),
-                  kind: str | None = "fact") -> Question:
+def make_question(question_id: str = "q1", *quotes: tuple[str, str],
+                  answers: tuple[tuple[str, ...], ...] = (), kind: str | None = "fact") -> Question:
     """quotes: (title, quote)."""
     return Question(question_id, f"Question {question_id}?", answers,
                     tuple(GoldEvidence(title, (), quote) for title, quote in quotes), kind)

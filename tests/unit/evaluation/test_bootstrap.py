@@ -11,7 +11,8 @@ from pipelines.evaluation.bootstrap import paired_difference
 
 
 def test_only_shared_questions_count() -> None:
-    difference = paired_difference("m", "a", "b", {"1": 1.0, "2": None, "3": 0.5}, {"1": 0.5, "2": 1.0, "4": 1.0})
+    difference = paired_difference(
+        "m", "a", "b", {"1": 1.0, "2": None, "3": 0.5}, {"1": 0.5, "2": 1.0, "4": 1.0})
     assert (difference.mean, difference.n) == (0.5, 1)
     assert (difference.low, difference.high) == (None, None)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipelines.errors import UserError
@@ -47,9 +48,11 @@ def test_forms_of_answers(tmp_path: Path, answers: Any, derived: bool, expected:
 
 
 @pytest.mark.parametrize(("change", "field"), [
-    ({"id": 7}, "id"), ({"id": " "}, "id"), ({"question": None}, "question"), ({"answers": "Ann"}, "answers"),
-    ({"answers": [["A"], "B"]}, "answers[0]"), ({"answers": [[]]}, "answers[0]"), ({"answers": [""]}, "answers[0]"),
-    ({"answers": ["A; B", "C"], "derived": True}, "answers"), ({"answers": ["A; "], "derived": True}, "answers"),
+    ({"id": 7}, "id"), ({"id": " "}, "id"), ({"question": None}, "question"),
+    ({"answers": "Ann"}, "answers"), ({"answers": [["A"], "B"]}, "answers[0]"),
+    ({"answers": [[]]}, "answers[0]"), ({"answers": [""]}, "answers[0]"),
+    ({"answers": ["A; B", "C"], "derived": True}, "answers"),
+    ({"answers": ["A; "], "derived": True}, "answers"),
     ({"evidence": {}}, "evidence"), ({"evidence": ["x"]}, "evidence[0]"),
     ({"evidence": [{"title": "T", "section": []}]}, "evidence[0].quote"),
     ({"evidence": [{"title": "T", "section": "S", "quote": "x"}]}, "evidence[0].section"),
@@ -82,7 +85,7 @@ def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: bytes, found:
 
 
 def test_ids_are_unique(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="line 3, field id.*line 1 has it too"):
+    with pytest.raises(UserError, match=r"line 3, field id.*line 1 has it too"):
         load_questions(write(tmp_path, GOOD, {**GOOD, "id": "q2"}, GOOD))
 
 
@@ -133,5 +136,5 @@ def test_table_rows_have_the_tables_columns(tmp_path: Path) -> None:
     questions: QuestionSet = load_questions(write(tmp_path, GOOD))
     row = questions.table_rows()[0]
     assert set(row) == set(QUESTIONS.column_names)
-    table = __import__("pyarrow").Table.from_pylist([row], schema=QUESTIONS.arrow_schema())
+    table = pa.Table.from_pylist([row], schema=QUESTIONS.arrow_schema())
     assert table.to_pylist()[0]["answers"] == [["Ann", "Anne"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from evaluation_builders import count_words, make_document, make_prediction, make_question
 
 from pipelines.evaluation.metrics import (
     answer_exact_match,
@@ -16,7 +17,6 @@ from pipelines.evaluation.metrics import (
     summarise,
 )
 from pipelines.evaluation.predictions import EvidenceDocument
-from evaluation_builders import count_words, make_document, make_prediction, make_question
 
 FARM = make_document("w:1", "Farm", {
     "": ["Napoleon is the main villain."],  # node 1, 5 words
@@ -64,7 +64,8 @@ def test_documents_that_share_a_title_are_searched_one_by_one() -> None:
 
 def test_empty_context_scores_zero_and_is_a_refusal() -> None:
     prediction = make_prediction("q", "m", FARM, [])
-    metrics = question_metrics(make_question("q", ("Farm", "villain"), answers=(("pig",),)), prediction, count_words)
+    question = make_question("q", ("Farm", "villain"), answers=(("pig",),))
+    metrics = question_metrics(question, prediction, count_words)
     assert (metrics["evidence_recall"], metrics["evidence_precision"], metrics["evidence_f1"]) == (0, 0, 0)
     assert (metrics["refusal_rate_answerable"], metrics["refusal_rate_unanswerable"]) == (1, None)
     unanswerable = question_metrics(make_question("q"), prediction, count_words)
@@ -82,14 +83,16 @@ def test_all_required_answers_must_be_in_the_context() -> None:
 
 
 @pytest.mark.parametrize(("answer", "n_evidence", "refused"), [
-    (None, 0, True), (None, 1, False), ("cannot answer.", 1, True), ("I cannot answer", 1, False), ("Yes", 0, True),
+    (None, 0, True), (None, 1, False), ("cannot answer.", 1, True), ("I cannot answer", 1, False),
+    ("Yes", 0, True),
 ])
 def test_refusals(answer: str | None, n_evidence: int, refused: bool) -> None:
     assert is_refusal(answer, n_evidence) is refused
 
 
 def test_answers_without_reader_are_not_scored() -> None:
-    metrics = question_metrics(make_question("q", answers=(("x",),)), make_prediction("q", "m", FARM, [1]), count_words)
+    question = make_question("q", answers=(("x",),))
+    metrics = question_metrics(question, make_prediction("q", "m", FARM, [1]), count_words)
     assert metrics["answer_em"] is None
     assert metrics["answer_f1"] is None
 

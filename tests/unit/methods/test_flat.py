@@ -19,10 +19,14 @@ def test_the_best_passage_comes_first_with_exactly_its_sentences(bird_corpus: An
     trace = Trace()
     retrieved = make_method(name).retrieve(Request(QUESTION), bird_corpus, trace)
     best = retrieved.pieces[0]
-    assert best.doc_id == "xx:2" and best.layout == "passage"
-    assert [piece.score for piece in retrieved.pieces] == sorted((p.score for p in retrieved.pieces), reverse=True)
+    assert best.doc_id == "xx:2"
+    assert best.layout == "passage"
+    scores = [piece.score for piece in retrieved.pieces]
+    assert scores == sorted(scores, reverse=True)
     text = pack([best], bird_corpus, 1000).text
-    assert "two hundred nests" in text and text.startswith("# Heron\n") and "##" not in text
+    assert "two hundred nests" in text
+    assert text.startswith("# Heron\n")
+    assert "##" not in text
     assert [step["step"] for step in trace.steps] == ["search", "read_sentences"]
 
 
@@ -35,7 +39,8 @@ def test_a_passage_shows_the_words_that_were_embedded(bird_corpus: Any) -> None:
 
 
 def test_hybrid_fuses_both_rankings(bird_corpus: Any) -> None:
-    pieces = make_method("flat_hybrid").retrieve(Request(QUESTION, options={"kappa": "0"}), bird_corpus, Trace()).pieces
+    request = Request(QUESTION, options={"kappa": "0"})
+    pieces = make_method("flat_hybrid").retrieve(request, bird_corpus, Trace()).pieces
     assert pieces[0].score == 2.0, "first in both rankings, κ = 0"
 
 
@@ -43,7 +48,8 @@ def test_k_and_filters_reach_the_search(bird_corpus: Any) -> None:
     for name in ("flat", "flat_bm25", "flat_hybrid"):
         request = Request("owl birds", k=2, filters=Filters(titles=("Heron",)))
         pieces = make_method(name).retrieve(request, bird_corpus, Trace()).pieces
-        assert {piece.doc_id for piece in pieces} == {"xx:2"} and len(pieces) <= 2
+        assert {piece.doc_id for piece in pieces} == {"xx:2"}
+        assert len(pieces) <= 2
         assert make_method(name).retrieve(Request("owl", k=0), bird_corpus, Trace()).pieces == []
 
 

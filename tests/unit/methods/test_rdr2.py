@@ -108,7 +108,8 @@ def test_a_heading_without_direct_content_is_skipped_free(bird_corpus: Any,
     assert [piece.ranges[0][0] for piece in retrieved.pieces] == [4]
 
 
-def test_illegal_output_answers_nothing_and_is_counted(bird_corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_illegal_output_answers_nothing_and_is_counted(bird_corpus: Any,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     scripted(monkeypatch, "[ANSWER] 7: lions\nblah")
     retrieved, trace = ask(bird_corpus, "voles", k=1)
     (step,) = steps(trace, "route")
@@ -133,14 +134,15 @@ def test_parallel_routing_gives_the_same_steps_in_the_same_order(bird_corpus: An
         scripted(monkeypatch, "Cannot answer", parallel=parallel)
         _, trace = ask(bird_corpus, "Which owls and herons nest in colonies?")
         seen.append([(step["doc_id"], step["turn"]) for step in steps(trace, "route")])
-    assert seen[0] == seen[1] and len(seen[0]) == 2
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 2
 
 
 def long_corpus(corpus_class: Any) -> Any:
     documents = []
     for number in range(30):
         builder = TreeBuilder(f"Village {number}")
-        builder.add("p", text=f"Village {number} has a mill on the river and a chapel of the year 18{number:02}. "
+        builder.add("p", text=f"Village {number} has a mill on the river and a chapel of 18{number:02}. "
                               "Its people keep sheep and weave cloth for the market of the town.")
         documents.append(Document(f"xx:{100 + number}", builder.finish(), revision="1", parser_version=1))
     return corpus_class(documents, {"answer": 0.3, "expand": 0.9})
@@ -169,21 +171,34 @@ def test_k_zero_retrieves_nothing(bird_corpus: Any) -> None:
     assert ask(bird_corpus, "voles", k=0)[0].pieces == []
 
 
-@pytest.mark.parametrize("options", [{"expand_iterations": "-1"}, {"expand_iterations": "two"}, {"kappa": "3"},
-                                     {"answer_threshold": "1.5"}, {"line_words": "60.5"},
-                                     {"answer_threshold": "nan"}])
+@pytest.mark.parametrize("options", [
+    {"expand_iterations": "-1"}, {"expand_iterations": "two"}, {"kappa": "3"}, {"answer_threshold": "1.5"},
+    {"line_words": "60.5"}, {"answer_threshold": "nan"}])
 def test_wrong_options_are_a_users_error(bird_corpus: Any, options: dict[str, str]) -> None:
     with pytest.raises(UserError):
         ask(bird_corpus, "voles", options=options)
 
 
-def test_an_answered_node_below_another_repeats_nothing(bird_corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answered_node_below_another_repeats_nothing(bird_corpus: Any,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     scripted(monkeypatch, "[ANSWER] 5: small mammals\n[ANSWER] 7: voles")
     retrieved, _ = ask(bird_corpus, "voles small mammals", k=1)
     text = pack(retrieved.pieces, bird_corpus, 1000).text
-    assert text.count("small mammals") == 1 and text.count("voles") == 1
+    assert text.count("small mammals") == 1
+    assert text.count("voles") == 1
 
 
 def test_routed_documents_without_answers_give_no_pieces(bird_corpus: Any, owl: Document) -> None:
     view = rdr2.view_of(owl)
     assert RoutedDocument(view, rdr2.NodeScorer({}, view, [])).pieces() == []
+
+
+def test_a_row_comes_with_the_column_headings_of_its_table(bird_corpus: Any,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, "[ANSWER] 18: Barn owl")
+    row = "# Owl\n## Range\n{}Barn owl | 95 cm | 140"
+    for given, expected in (({}, "Species | Wingspan | Countries\n"), ({"table_headers": "false"}, "")):
+        retrieved, _ = ask(bird_corpus, "barn owl wingspan", k=1, options=given)
+        context = pack(retrieved.pieces, bird_corpus, 1000)
+        assert context.text == row.format(expected)
+        assert [citation.quote for citation in context.evidence[0].citations] == ["Barn owl | 95 cm | 140"]

@@ -29,21 +29,24 @@ def test_an_unknown_name_is_an_error_that_lists_what_exists(name: str) -> None:
 def test_every_option_explains_itself() -> None:
     for name in method_names():
         for option in make_method(name).options:
-            assert option.meaning and option.name.islower()
+            assert option.meaning
+            assert option.name.islower()
             assert read_options("x", [option], {}) == {option.name: option.default}
 
 
 def test_options_go_to_the_methods_that_have_them() -> None:
-    assert options_by_method(["flat", "rdr2", "rdr2+fill"], {"expand_iterations": "2"}) == {
-        "flat": {}, "rdr2": {"expand_iterations": "2"}, "rdr2+fill": {"expand_iterations": "2"}}
+    given = {"expand_iterations": "2"}
+    assert options_by_method(["flat", "rdr2", "rdr2+fill"], given) == {
+        "flat": {}, "rdr2": given, "rdr2+fill": given}
     with pytest.raises(UserError, match="no such option"):
         options_by_method(["flat"], {"expand_iterations": "2"})
     with pytest.raises(UserError, match="from 0 to 100"):
         options_by_method(["flat", "rdr2"], {"expand_iterations": "101"})
 
 
-KNOWN = (Option("n", 3, "a number", 1, 9), Option("share", 0.5, "a share", 0, 1), Option("on", False, "a switch"),
-         Option("kind", "a", "a kind", choices=("a", "b")), Option("level", None, "of the release", 0, 1))
+KNOWN = (Option("n", 3, "a number", 1, 9), Option("share", 0.5, "a share", 0, 1),
+         Option("on", False, "a switch"), Option("kind", "a", "a kind", choices=("a", "b")),
+         Option("level", None, "of the release", 0, 1))
 
 
 def test_values_are_read_by_the_type_of_the_default() -> None:
@@ -52,9 +55,9 @@ def test_values_are_read_by_the_type_of_the_default() -> None:
     assert read_options("x", KNOWN, {}) == {"n": 3, "share": 0.5, "on": False, "kind": "a", "level": None}
 
 
-@pytest.mark.parametrize(("name", "text"), [("n", "0"), ("n", "10"), ("n", "3.0"), ("n", ""), ("share", "nan"),
-                                            ("share", "x"), ("on", "maybe"), ("kind", "c"), ("other", "1"),
-                                            ("level", "inf")])
+@pytest.mark.parametrize(("name", "text"), [
+    ("n", "0"), ("n", "10"), ("n", "3.0"), ("n", ""), ("share", "nan"), ("share", "x"), ("on", "maybe"),
+    ("kind", "c"), ("other", "1"), ("level", "inf")])
 def test_wrong_values_are_named(name: str, text: str) -> None:
     with pytest.raises(UserError, match=name):
         read_options("method x", KNOWN, {name: text})
@@ -64,4 +67,5 @@ def test_methods_reach_a_release_only_through_the_protocol() -> None:
     folder = Path(pipelines.methods.__path__[0])
     for module in folder.glob("*.py"):
         text = module.read_text()
-        assert "retrieval.corpus" not in text and "deltalake" not in text, module.name
+        assert "retrieval.corpus" not in text, module.name
+        assert "deltalake" not in text, module.name

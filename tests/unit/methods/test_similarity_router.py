@@ -43,7 +43,7 @@ def test_question_words_are_weighted_once(bird_corpus: Any) -> None:
 
 def route(owl: Document, bird_corpus: Any, scores: dict[int, float], lit: set[int]) -> str:
     state = router_state("?", SubtreeView(owl), lit, lit, turn=0, line_words=60, max_tokens=3000,
-                         count_tokens=bird_corpus.count_tokens, score=lambda node_id: scores.get(node_id, 0.0))
+                         count_tokens=bird_corpus.count_tokens, score=lambda node_id: scores.get(node_id, 0))
     return SimilarityRouter(0.5, 0.3).route(state).text
 
 

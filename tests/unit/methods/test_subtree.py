@@ -60,7 +60,8 @@ def test_lighting_takes_siblings_what_is_below_them_and_ancestors(
     assert lit == {named("Most owls"), named("small mammals"), named("voles"), named("field mice")}, \
         "siblings of ancestors stay dark"
     lit = view.light({named("Pellets")})
-    assert lit == {named(text) for text in ("Most owls", "small mammals", "voles", "field mice", "fish", "Pellets")}
+    assert lit == {named(text) for text in (
+        "Most owls", "small mammals", "voles", "field mice", "fish", "Pellets")}
     assert view.light({named("Owls are")}) == {named("Owls are")}
     assert view.light(set()) == set()
 
@@ -86,7 +87,8 @@ def test_a_heading_above_nothing_but_empty_headings_goes_too(heron: Document) ->
     builder.open("section", text="Kept", level=2)
     builder.open("section", text="Below", level=3)
     builder.add("p", text="words")
-    assert shape(SubtreeView(Document("xx:9", builder.finish()))) == ["T", "\tKept", "\t\tBelow", "\t\t\twords"]
+    view = SubtreeView(Document("xx:9", builder.finish()))
+    assert shape(view) == ["T", "\tKept", "\t\tBelow", "\t\t\twords"]
     assert SubtreeView(heron).headings() == [0, 2, 3]
 
 

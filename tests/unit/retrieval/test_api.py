@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jobs.cli import main
 from pipelines import Corpus
 from pipelines.errors import UserError
 from pipelines.methods.registry import method_names
@@ -17,8 +21,8 @@ from pipelines.settings import DataFolder
 from pipelines.storage import open_table
 
 QUESTION = "What do anarchists think of the state?"
-ANSWER_KEYS = ["question", "method", "release", "budget_tokens", "context_tokens", "context", "evidence", "answer",
-               "trace", "llm_calls", "tokens_in", "tokens_out", "latency_s"]
+ANSWER_KEYS = ["question", "method", "release", "budget_tokens", "context_tokens", "context", "evidence",
+               "answer", "trace", "llm_calls", "tokens_in", "tokens_out", "latency_s"]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +39,8 @@ def test_an_answer_is_the_object_of_ask_json(corpus: Corpus, method: str) -> Non
     assert exported["answer"] is None
     assert 0 < exported["context_tokens"] <= 300
     assert exported["context_tokens"] == corpus.retrieval.count_tokens(exported["context"])
-    assert [step["step"] for step in exported["trace"]][0] == "search"
-    assert [step["step"] for step in exported["trace"]][-1] == "pack"
+    assert exported["trace"][0]["step"] == "search"
+    assert exported["trace"][-1]["step"] == "pack"
     assert all(step["duration_s"] >= 0 for step in exported["trace"])
     for item in exported["evidence"]:
         assert list(item) == ["doc_id", "title", "paths", "citations", "text", "score"]
@@ -119,7 +123,8 @@ def test_a_citation_of_an_older_version_is_found_in_a_kept_release(
     assert "2.1" in str(caught.value)
 
 
-def publish_next(data: DataFolder, release: Release, table: str, changes: dict[str, str], doc_id: str) -> Release:
+def publish_next(data: DataFolder, release: Release, table: str, changes: dict[str, str],
+                 doc_id: str) -> Release:
     """Change the rows of a document and publish the changed table with everything else as it was."""
     delta = open_table(data, table)
     delta.update(updates=changes, predicate=f"doc_id = '{doc_id}'")
@@ -131,3 +136,78 @@ def publish_next(data: DataFolder, release: Release, table: str, changes: dict[s
 def test_trees_stream_every_document_once(corpus: Corpus) -> None:
     ids = [document.doc_id for document in corpus.trees()]
     assert sorted(ids) == [row["doc_id"] for row in corpus.documents()]
+
+
+COLD = """
+import sys
+from jobs.cli import main
+code = main(["ask", "--data", sys.argv[1], "--method", sys.argv[2], *sys.argv[3:]])
+heavy = ("torch", "transformers", "pyspark", "dagster", "ray", "mlflow", "pandas", "pyarrow", "sklearn",
+         "great_expectations", "matplotlib")
+print([name for name in heavy if name in sys.modules], file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("method", ["flat", "flat_bm25", "rdr2"])
+def test_ask_loads_no_engine_and_prints_evidence_with_citations(shared_data: DataFolder, method: str) -> None:
+    options = [f"--set={name}={value}" for name, value in easy(method).items()]
+    done = subprocess.run([sys.executable, "-c", COLD, shared_data.root, method, *options, QUESTION],
+                          capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr.strip()) == (0, "[]")
+    assert re.search(r"^\[1\] .+ \(enwiki:\d+, score \d\.\d{3}\)$", done.stdout, re.MULTILINE)
+    assert re.search(r"^      enwiki:\d+@1\.1#/[\d/]+", done.stdout, re.MULTILINE)
+    assert re.search(rf"^{re.escape(method)}, release 1: \d+ of 1000 tokens", done.stdout, re.MULTILINE)
+
+
+def cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    return (code, *capsys.readouterr())
+
+
+def test_the_commands_print_json_markdown_outline_and_words(shared_data: DataFolder, corpus: Corpus,
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
+    data = ("--data", shared_data.root)
+    doc_id = corpus.documents()[0]["doc_id"]
+    code, out, _ = cli(capsys, "ask", *data, "--json", "--method", "flat", "--budget", "200", QUESTION)
+    assert code == 0
+    answer = json.loads(out)
+    assert list(answer) == ANSWER_KEYS
+    citation = answer["evidence"][0]["citations"][0]
+    assert cli(capsys, "show", *data, citation["uri"])[1] == citation["quote"] + "\n"
+    document = corpus.document(doc_id)
+    assert cli(capsys, "show", *data, doc_id)[1].startswith(f"# {document.title}\n")
+    assert cli(capsys, "show", *data, doc_id, "--markdown")[1] == cli(capsys, "show", *data, doc_id)[1]
+    assert cli(capsys, "show", *data, doc_id, "--outline")[1].count("\n") == len(document)
+    shown = json.loads(cli(capsys, "show", *data, doc_id + "#/0", "--json")[1])
+    assert (shown["release"], shown["nodes"][0]["path"], shown["address"]) == (1, [0], doc_id + "#/0")
+    code, _, errors = cli(capsys, "show", *data, doc_id + "@9.9#/0")
+    assert code == 2
+    assert "9.9" in errors
+    assert "1.1" in errors
+
+
+def test_a_refusal_says_so(shared_data: DataFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = cli(capsys, "ask", "--data", shared_data.root, "--set", "answer_threshold=1",
+                       "--set", "expand_threshold=1", QUESTION)
+    assert code == 0
+    assert "No evidence found" in out
+
+
+def test_export_writes_one_document_a_line_or_no_file(shared_data: DataFolder, corpus: Corpus, tmp_path: Path,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "trees.jsonl"
+    assert cli(capsys, "export-trees", "--data", shared_data.root, "--out", str(target))[0] == 0
+    lines = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+    assert sorted(line["doc_id"] for line in lines) == [row["doc_id"] for row in corpus.documents()]
+    for line in lines:
+        assert list(line) == ["doc_id", "title", "uri", "nodes"]
+        assert list(line["nodes"][0]) == ["id", "parent", "path", "kind", "tag", "level", "text"]
+        assert [node["text"] for node in line["nodes"]] == [n.text for n in corpus.document(line["doc_id"])]
+    assert cli(capsys, "export-trees", "--data", shared_data.root, "--out", "-")[1] == \
+        target.read_text(encoding="utf-8")
+    missing = str(tmp_path / "no" / "folder.jsonl")
+    code, _, errors = cli(capsys, "export-trees", "--data", shared_data.root, "--out", missing)
+    assert code == 2
+    assert missing in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["trees.jsonl"]

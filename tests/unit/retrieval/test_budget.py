@@ -33,8 +33,9 @@ def test_passages_stand_alone_in_the_methods_order(bird_corpus: Any, owl: Docume
         "# Heron\nHerons are long-legged wading birds of marshes and river banks.\n\n"
         "# Owl\nOwls are birds of prey. They hunt at night.")
     assert [item.doc_id for item in context.evidence] == ["xx:1", "xx:2"], "by the first piece"
-    assert context.evidence[0].text == ("Owls are birds of prey. They hunt at night.\n"
-                                        "Pellets hold what they cannot digest. Bones and fur are found in them.")
+    assert context.evidence[0].text == (
+        "Owls are birds of prey. They hunt at night.\n"
+        "Pellets hold what they cannot digest. Bones and fur are found in them.")
 
 
 def test_subdocuments_are_rendered_in_document_order_with_headings_once(
@@ -46,8 +47,8 @@ def test_subdocuments_are_rendered_in_document_order_with_headings_once(
     assert context.text == (
         "# Owl\n## Diet\nMost owls eat these animals:\n- small mammals\n  1. voles\n"
         "Pellets hold what they cannot digest. Bones and fur are found in them.\n\n"
-        "# Heron\n## Nesting\n### Colonies\nGrey herons nest in colonies called heronries. The largest heronry of "
-        "the county has two hundred nests. It lies beside the old reservoir.")
+        "# Heron\n## Nesting\n### Colonies\nGrey herons nest in colonies called heronries. The largest "
+        "heronry of the county has two hundred nests. It lies beside the old reservoir.")
     first = context.evidence[0]
     assert first.text.startswith("Most owls eat these animals:\nsmall mammals\nvoles\nPellets")
     assert [citation.quote.split()[0] for citation in first.citations] == ["voles", "Pellets"]
@@ -55,7 +56,7 @@ def test_subdocuments_are_rendered_in_document_order_with_headings_once(
     assert first.score == 0.9
 
 
-def test_a_piece_that_does_not_fit_is_skipped_and_the_third_skip_ends(bird_corpus: Any, owl: Document) -> None:
+def test_what_does_not_fit_is_skipped_and_the_third_skip_ends(bird_corpus: Any, owl: Document) -> None:
     small = piece_of(owl, "Athena")
     large = [piece_of(owl, text) for text in ("Owls are", "Pellets", "Owls live", "The goddess")]
     budget = bird_corpus.count_tokens("# Owl\nAthena\n\n# Owl\n  1. voles")
@@ -68,7 +69,8 @@ def test_a_piece_that_does_not_fit_is_skipped_and_the_third_skip_ends(bird_corpu
 
 
 def test_only_a_first_piece_is_cut_at_its_last_fitting_sentence(bird_corpus: Any, heron: Document) -> None:
-    first, second = "Grey herons nest in colonies called heronries.", "The largest heronry of the county has two hundred nests."
+    first = "Grey herons nest in colonies called heronries."
+    second = "The largest heronry of the county has two hundred nests."
     piece = piece_of(heron, "Grey herons")
     budget = bird_corpus.count_tokens(f"# Heron\n{first} {second}")
     context = pack([piece], bird_corpus, budget)
@@ -113,8 +115,8 @@ def test_the_count_is_exact_and_within_the_budget(bird_corpus: Any, owl: Documen
     layout = data.draw(st.sampled_from(["passage", "subdocument"]))
     pieces = []
     for document in data.draw(st.lists(st.sampled_from([owl, heron]), max_size=8)):
-        nodes = [node.node_id for node in document if node.text and not node.is_structure]
-        pieces.append(Piece(document.doc_id, whole(document, {data.draw(st.sampled_from(nodes))}), 0.1, (), layout))
+        node_id = data.draw(st.sampled_from([n.node_id for n in document if n.text and not n.is_structure]))
+        pieces.append(Piece(document.doc_id, whole(document, [node_id]), 0.1, (), layout))
     budget = data.draw(st.integers(1, 120))
     context = pack(pieces, bird_corpus, budget)
     assert context.n_tokens == (bird_corpus.count_tokens(context.text) if context.text else 0) <= budget

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,7 @@ from pipelines.models.encoder import load_encoder
 from pipelines.models.tokens import load_token_counter
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.retrieval.terms import terms
-from pipelines.settings import ENCODER_NAME, DataFolder
+from pipelines.settings import ENCODER_NAME, DataFolder, cache_folder
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -127,6 +131,8 @@ def test_an_unknown_release_and_an_empty_folder_are_explained(shared_data: DataF
 
 COLD = """
 import sys
+import tempfile
+from pathlib import Path
 from pipelines.retrieval.corpus import ReleasedCorpus
 corpus = ReleasedCorpus.open(sys.argv[1])
 hits = corpus.search_dense("How cold are the nights in the Sahara?", 5)
@@ -141,3 +147,43 @@ def test_a_cold_process_loads_nothing_heavy_and_ends_well(shared_data: DataFolde
     done = subprocess.run([sys.executable, "-c", COLD, shared_data.root], capture_output=True, text=True,
                           check=False)
     assert (done.stdout, done.returncode) == ("5\n", 0), done.stderr
+
+
+READ_ONLY = """
+import os, sys
+from pipelines.retrieval.corpus import ReleasedCorpus
+
+def search():
+    corpus = ReleasedCorpus.open(sys.argv[1])
+    hits = corpus.search_dense("nights", 3)
+    corpus.document(hits[0].doc_id), corpus.count_tokens("word")
+    return len(hits), len(corpus.search_sparse("the", 3))
+
+if os.getuid() == 0:
+    # Everything is loaded first: the interpreter itself may be readable by its owner alone.
+    search()
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    open(os.path.join(sys.argv[1], "probe"), "w")
+except PermissionError:
+    print(*search())
+"""
+
+
+def test_who_may_only_read_the_folder_can_ask(shared_data: DataFolder) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        Path(scratch).chmod(0o755)
+        folder, cache = Path(scratch, "data"), Path(scratch, "cache")
+        shutil.copytree(shared_data.root, folder, ignore=shutil.ignore_patterns(".state"))
+        for name in ("models", "tokenizers"):
+            shutil.copytree(cache_folder() / name, cache / name)
+        folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+        for path in folders:
+            path.chmod(0o555)
+        done = subprocess.run([sys.executable, "-c", READ_ONLY, str(folder)], capture_output=True, text=True,
+                              check=False, env={**os.environ, "ESPALIER_CACHE": str(cache)})
+        for path in folders:
+            path.chmod(0o755)
+    assert (done.stdout, done.returncode) == ("3 3\n", 0), done.stderr

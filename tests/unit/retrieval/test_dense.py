@@ -1,4 +1,4 @@
-"""The dense index over synthetic vectors: exact and trained shards against numpy, filters, ties, odd cases."""
+"""The dense index over synthetic vectors: exact and trained shards against numpy, filters, ties, faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipelines import storage
+from pipelines import files, storage
 from pipelines.errors import RunFailure
 from pipelines.retrieval.dense import DenseIndex
 from pipelines.retrieval.dense_build import plan_shards
@@ -21,6 +21,14 @@ from training.build_index import build_indexes
 
 DIM, N_BUCKETS = 32, 4
 N_DOCUMENTS, UNITS_EACH = 1_500, 8
+
+
+CONSTANTS: dict[str, dict[str, Any]] = {
+    "embeddings": {"model": "m", "source": "wikipedia", "dim": DIM, "n_tokens": 5, "truncated": False,
+                   "rendered_sha256": "0" * 64},
+    "units": {"source": "wikipedia", "kind": "passage", "node_ids": [1], "first_sentence_id": 0,
+              "last_sentence_id": 0, "text": "a b", "n_tokens": 2, "rendered_sha256": "0" * 64},
+}
 
 
 def clustered(n: int, seed: int) -> Any:
@@ -36,6 +44,7 @@ class Corpus:
 
     def __init__(self, root: Path, n_documents: int = N_DOCUMENTS) -> None:
         self.data = DataFolder.at(root)
+        self.n_documents = n_documents
         self.doc_ids = [f"xx:{page}" for page in range(n_documents) for _ in range(UNITS_EACH)]
         self.unit_ids = [f"{doc_id}#passage/{n % UNITS_EACH:016x}/0" for n, doc_id in enumerate(self.doc_ids)]
         self.vectors = clustered(len(self.unit_ids), seed=1)
@@ -51,11 +60,7 @@ class Corpus:
             "bucket": [storage.bucket_of(self.doc_ids[p], N_BUCKETS) for p in places],
             "vector": [self.vectors[p] for p in places]}
         n = len(places)
-        for name, constants in {
-                "embeddings": {"model": "m", "source": "wikipedia", "dim": DIM, "n_tokens": 5, "truncated": False,
-                               "rendered_sha256": "0" * 64},
-                "units": {"source": "wikipedia", "kind": "passage", "node_ids": [1], "first_sentence_id": 0,
-                          "last_sentence_id": 0, "text": "a b", "n_tokens": 2, "rendered_sha256": "0" * 64}}.items():
+        for name, constants in CONSTANTS.items():
             storage.create_table(self.data, name, N_BUCKETS)
             schema = TABLES[name].arrow_schema()
             full = columns | {column: [value] * n for column, value in constants.items()}
@@ -126,7 +131,8 @@ def test_trained_scores_are_cosines_in_order(corpus: Corpus, trained: DenseIndex
 
 
 @pytest.mark.parametrize("kind", ["exact", "trained"])
-def test_equal_scores_are_ordered_by_unit_id(corpus: Corpus, kind: str, request: pytest.FixtureRequest) -> None:
+def test_equal_scores_are_ordered_by_unit_id(corpus: Corpus, kind: str,
+                                             request: pytest.FixtureRequest) -> None:
     index: DenseIndex = request.getfixturevalue(kind)
     matches = index.search(corpus.vectors[100], 7)
     assert ids(matches) == sorted(corpus.unit_ids[100:140])[:7]
@@ -181,7 +187,7 @@ def test_shards_group_whole_buckets(corpus: Corpus) -> None:
     reader = storage.TableReader(corpus.data)
     n = reader.counts("embeddings", "bucket")
     plans = plan_shards(reader, "m", flat_below=1, shard_vectors=n[0] + n[1])
-    assert [plan.buckets for plan in plans][0] == (0, 1)
+    assert plans[0].buckets == (0, 1)
     assert sorted(b for plan in plans for b in plan.buckets) == [0, 1, 2, 3]
     assert all(plan.n_vectors <= n[0] + n[1] and not plan.exact for plan in plans)
     assert [plan.exact for plan in plan_shards(reader, "m", flat_below=10**6)] == [True]
@@ -189,7 +195,6 @@ def test_shards_group_whole_buckets(corpus: Corpus) -> None:
 
 
 def test_several_shards_rank_as_one(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.retrieval.dense_build.SHARD_VECTORS", 1)
     monkeypatch.setattr(plan_shards, "__defaults__", (1,))
     index = corpus.build(profile(), number=3)
     for query in QUERIES[:5]:
@@ -237,10 +242,10 @@ def test_an_index_over_other_versions_is_made_again(small: Corpus) -> None:
     assert ids(index.search(QUERIES[0], 5)) == small.exact(QUERIES[0], 5)
 
 
-def test_an_empty_table_gives_an_empty_index(tmp_path: Path) -> None:
-    corpus = Corpus(tmp_path / "data", n_documents=1)
+def test_an_empty_table_is_refused(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path / "data", n_documents=40)
     corpus.write([])
-    with pytest.raises(RunFailure, match="table embeddings.*none"):
+    with pytest.raises(RunFailure, match=r"table embeddings.*none"):
         corpus.build(profile())
 
 
@@ -282,13 +287,13 @@ def test_digests_are_compared_once_for_each_state_of_the_files(
     small.build(profile())
     opened(small.data, "indexes/1/dense")
     compared: list[Path] = []
-    real = __import__("pipelines.retrieval.index_files", fromlist=["file_sha256"]).file_sha256
+    real = files.file_sha256
 
     def count(path: Path) -> str:
         compared.append(path)
-        return str(real(path))
+        return real(path)
 
-    monkeypatch.setattr("pipelines.retrieval.index_files.file_sha256", count)
+    monkeypatch.setattr(files, "file_sha256", count)
     opened(small.data, "indexes/1/dense")
     assert compared == []
     (Path(small.data.root) / "indexes/1/dense/shard-0000.units.bin").touch()

@@ -1,0 +1,63 @@
+"""Data folders that were built: the sample of Wikipedia once for the whole run, a small wiki for each test.
+
+`built_data` is for reading. A test that changes tables takes `small`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from small_wiki import write_wiki
+
+from jobs.build import BuildRequest, BuildSummary, build
+from pipelines.documents.readers.dump import sample_dump_path
+from pipelines.settings import DataFolder
+
+
+@dataclass(frozen=True)
+class Built:
+    """A data folder after its first build, what it was built from, and what that build did."""
+
+    data: DataFolder
+    dump: Path
+    summary: BuildSummary
+
+    def rebuild(self, *dumps: Path) -> BuildSummary:
+        """Build again, from the same dump or from others."""
+        return build(self.data, BuildRequest(wikipedia=tuple(map(str, dumps or (self.dump,)))))
+
+
+def _built(folder: Path, dump: Path) -> Built:
+    data = DataFolder.at(folder)
+    return Built(data, dump, build(data, BuildRequest(wikipedia=(str(dump),))))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
+    """The sample of Wikipedia, built by what `espalier build` calls, in the test run's Spark session."""
+    return _built(tmp_path_factory.mktemp("sample") / "data", sample_dump_path())
+
+
+@pytest.fixture(scope="session")
+def built_data(built: Built) -> DataFolder:
+    """The data folder of the sample. Read it, do not change it."""
+    return built.data
+
+
+@pytest.fixture(scope="session")
+def small_built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
+    """The small wiki, built once. Read it, do not change it."""
+    folder = tmp_path_factory.mktemp("small")
+    return _built(folder / "data", write_wiki(folder / "treewiki.xml"))
+
+
+@pytest.fixture
+def small(small_built: Built, tmp_path: Path) -> Built:
+    """A copy of the small wiki's data folder that a test may change."""
+    copied = tmp_path / "data"
+    shutil.copytree(small_built.data.root, copied, symlinks=True)
+    return Built(DataFolder.at(copied), small_built.dump, small_built.summary)

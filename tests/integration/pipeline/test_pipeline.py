@@ -1,0 +1,177 @@
+"""The build as its users meet it: what it makes, what a second one does, what a kill and bad rows leave."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from conftest import Built
+from pyspark.sql import SparkSession
+from small_wiki import PAGES, write_wiki
+
+from assets.partitions import DUMP_FILES
+from jobs.build import BuildRequest, build
+from jobs.cli import main
+from jobs.instance import open_instance
+from pipelines.api import Corpus
+from pipelines.errors import RunFailure, UserError
+from pipelines.locking import build_lock
+from pipelines.releases import current_release, list_releases
+from pipelines.schemas import RELEASED_TABLES
+from pipelines.settings import DataFolder
+from pipelines.status import read_status
+from pipelines.storage import TableReader
+
+
+def versions(data: DataFolder) -> dict[str, int]:
+    reader = TableReader(data)
+    return {name: reader.version(name) for name in (*RELEASED_TABLES, "dump_files")}
+
+
+def test_the_sample_becomes_a_release_with_all_its_articles(built: Built) -> None:
+    release = current_release(built.data)
+    assert (release.number, built.summary.published) == (1, True)
+    assert release.tables == {name: versions(built.data)[name] for name in RELEASED_TABLES}
+    assert release.counts["pages"] == 206
+    statuses = [row["status"] for row in TableReader(built.data).rows("documents", ("status",))]
+    assert sum(status in ("parsed", "degraded", "disambiguation") for status in statuses) >= 106
+    assert release.counts["embeddings"] == release.counts["units"] > 4000
+    status = read_status(built.data)
+    assert [table.name for table in status.tables if table.stale] == []
+    assert (status.pending_files, status.lock) == ([], None)
+
+
+def test_a_second_build_of_the_same_dump_does_nothing(built: Built) -> None:
+    before = versions(built.data)
+    again = built.rebuild()
+    assert {name: facts["processed"] for name, facts in again.tables.items()} == \
+        dict.fromkeys(RELEASED_TABLES, 0)
+    assert again.n_changed == 0
+    assert versions(built.data) == before
+    assert (again.release, again.published) == (1, False)
+    assert [release.number for release in list_releases(built.data)] == [1]
+
+
+def test_a_newer_revision_changes_its_document_alone(small: Built, tmp_path: Path) -> None:
+    text = PAGES[3][1] + "Cedars live for a thousand years.\n"
+    update = write_wiki(tmp_path / "update.xml", {3: text}, revision=2)
+    before = TableReader(small.data, current_release(small.data).tables)
+    summary = small.rebuild(update)
+    assert (summary.release, summary.published) == (2, True)
+    assert summary.tables["pages"]["changed"] == summary.tables["documents"]["changed"] == 1
+    after = TableReader(small.data, current_release(small.data).tables)
+    for table in ("tree_nodes", "sentences", "units", "embeddings"):
+        for page_id in (1, 2):
+            where = f"doc_id = 'treewiki:{page_id}'"
+            assert after.rows(table, where_sql=where) == before.rows(table, where_sql=where)
+    answer = Corpus.open(small.data).ask("How long do cedars live?", method="flat")
+    assert "a thousand years" in answer.to_json()["context"]
+
+
+def test_after_a_kill_between_two_tables_the_old_release_answers_and_a_re_run_completes(
+        small: Built, tmp_path: Path) -> None:
+    update = write_wiki(tmp_path / "update.xml", {1: "The '''aspen''' quakes. Bears like it.\n"}, revision=2)
+    command = [sys.executable, "-m", "jobs.cli", "build", "--data", small.data.root, "--wikipedia", str(update)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "trees: tree_nodes" in line:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    released = current_release(small.data)
+    assert released.number == 1
+    assert versions(small.data)["tree_nodes"] > released.tables["tree_nodes"]
+    assert versions(small.data)["sentences"] == released.tables["sentences"]
+    assert [table.name for table in read_status(small.data).tables if table.stale] == ["sentences", "units"]
+    old = Corpus.open(small.data).ask("What trembles in the wind?", method="flat").to_json()
+    assert (old["release"], "tremble in the wind" in old["context"]) == (1, True)
+
+    summary = small.rebuild(update)
+    assert (summary.release, summary.published) == (2, True)
+    new = Corpus.open(small.data).ask("Which animals like the aspen?", method="flat").to_json()
+    assert (new["release"], "Bears like it" in new["context"]) == (2, True)
+    with open_instance(small.data) as instance:
+        unfinished = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+    assert unfinished == []
+
+
+def test_damaged_rows_block_the_release_and_are_named(small: Built, spark: SparkSession) -> None:
+    table = f"delta.`{small.data.table('pages')}`"
+    spark.sql(f"UPDATE {table} SET dump_file = 'lost.xml-00000000' WHERE doc_id = 'treewiki:2'")
+    with pytest.raises(RunFailure, match="dump_file_exists") as caught:
+        small.rebuild()
+    assert "table pages" in str(caught.value)
+    assert current_release(small.data).number == 1
+    docs = Path(small.data.data_docs)
+    assert any("treewiki:2" in page.read_text(encoding="utf-8") for page in docs.rglob("*.html"))
+    with open_instance(small.data) as instance:
+        key = dg.AssetCheckKey(dg.AssetKey("pages"), "dump_file_exists")
+        record = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key]
+        evaluation = record.event.dagster_event.event_specific_data
+    assert not evaluation.passed
+    assert "treewiki:2" in evaluation.metadata["named_rows"].value
+
+    [file] = [row["dump_file"] for row in TableReader(small.data).rows("dump_files", ("dump_file",))]
+    spark.sql(f"UPDATE {table} SET dump_file = '{file}' WHERE doc_id = 'treewiki:2'")
+    assert small.rebuild().published
+
+
+def test_a_cut_dump_beside_a_good_one_is_named_and_only_the_good_one_counts(
+        data: DataFolder, tmp_path: Path, spark: SparkSession) -> None:
+    good, cut = write_wiki(tmp_path / "good.xml"), write_wiki(tmp_path / "cut.xml", {1: "Cut.\n"}, revision=2)
+    cut.write_bytes(cut.read_bytes()[:-60])
+    with pytest.raises(UserError, match=r"cut\.xml"):
+        build(data, BuildRequest(wikipedia=(str(good), str(cut))))
+    rows = TableReader(data).rows("pages", ("revision_id",))
+    assert sorted(row["revision_id"] for row in rows) == [101, 102, 103, 104]
+    with open_instance(data) as instance:
+        keys = instance.get_dynamic_partitions(str(DUMP_FILES.name))
+        done = instance.get_materialized_partitions(dg.AssetKey("pages"))
+    assert [key.split("-")[0] for key in keys] == ["good.xml", "cut.xml"]
+    assert [key.split("-")[0] for key in done] == ["good.xml"]
+    assert read_status(data).pending_files == [str(cut)]
+
+
+def test_a_second_build_is_refused_by_name_and_touches_nothing(
+        small: Built, capsys: pytest.CaptureFixture[str]) -> None:
+    script = ("import sys, time; from pipelines.locking import build_lock; "
+              "from pipelines.settings import DataFolder\n"
+              "with build_lock(DataFolder.at(sys.argv[1])) as holder: "
+              "print(holder.started_at, flush=True); time.sleep(60)")
+    other = subprocess.Popen([sys.executable, "-c", script, small.data.root], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout is not None
+        started_at = other.stdout.readline().strip()
+        before = versions(small.data)
+        assert main(["build", "--data", small.data.root, "--wikipedia", str(small.dump)]) == 1
+        error = capsys.readouterr().err
+        assert f"process {other.pid} " in error
+        assert started_at in error
+        assert "Traceback" not in error
+        assert versions(small.data) == before
+        assert main(["status", "--data", small.data.root]) == 0
+        assert f"process {other.pid} since {started_at}" in capsys.readouterr().out
+    finally:
+        other.kill()
+        other.wait()
+    with build_lock(small.data):
+        pass
+
+
+def test_a_release_can_be_chosen_and_the_status_shows_it(
+        small: Built, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small.rebuild(write_wiki(tmp_path / "update.xml", {2: "The '''birch''' bends.\n"}, revision=2))
+    root = small.data.root
+    assert main(["release", "use", "1", "--data", root]) == 0
+    assert main(["release", "list", "--data", root]) == 0
+    listing = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in listing if line.startswith("*")] == [["*", "1"]]
+    assert main(["release", "use", "9", "--data", root]) == 2
+    assert "release 9" in capsys.readouterr().err
+    assert main(["status", "--data", root, "--json"]) == 0
+    assert '"number": 1' in capsys.readouterr().out

@@ -1,0 +1,180 @@
+"""Dump files into `pages`: which revision wins, what a damaged file leaves, what a snapshot deletes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dump_builder import END, PageSource, head, write_dump, write_multistream
+from pyspark.sql import SparkSession
+
+from pipelines.dump_files import register_dump_files
+from pipelines.errors import UserError
+from pipelines.settings import DataFolder, Profile
+from pipelines.storage import TableReader, bucket_of
+from spark_jobs import dumps
+from spark_jobs.pages import IngestResult, ingest_dump_files
+from spark_jobs.tables import table_version
+
+
+class NoSession:
+    """For calls that must not start Spark."""
+
+    @property
+    def session(self) -> SparkSession:
+        raise AssertionError("a session was started")
+
+
+def revisions(data: DataFolder) -> dict[str, int]:
+    return {row["doc_id"]: row["revision_id"]
+            for row in TableReader(data).rows("pages", ("doc_id", "revision_id"))}
+
+
+def statuses(result: IngestResult) -> list[str]:
+    return [file.status for file in result.files]
+
+
+def test_rows_are_as_the_dump_says_and_a_second_run_does_nothing(
+        spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "a.xml.bz2", [
+        PageSource(1, "One", "Text <of> one.", 11), PageSource(2, "Two", None, 12),
+        PageSource(3, "Three", "#REDIRECT [[One]]", 13, redirect_to="One"),
+        PageSource(4, "Talk:One", "Talk.", 14, namespace=1)])
+    result = ingest_dump_files(spark, data, profile, [dump])
+    rows = TableReader(data).rows("pages", order_by=("page_id",))
+    assert [(r["doc_id"], r["title"], r["namespace"], r["redirect_to"], r["revision_id"], r["text"])
+            for r in rows] == [
+        ("testwiki:1", "One", 0, None, 11, "Text <of> one."), ("testwiki:2", "Two", 0, None, 12, None),
+        ("testwiki:3", "Three", 0, "One", 13, "#REDIRECT [[One]]"),
+        ("testwiki:4", "Talk:One", 1, None, 14, "Talk.")]
+    assert all(r["bucket"] == bucket_of(r["doc_id"], profile.n_buckets) for r in rows)
+    assert rows[0]["revision_time"].isoformat() == "2024-01-02T03:04:05+00:00"
+    assert (result.stage.n_processed, result.stage.n_inserted, result.stage.changed) == (4, 4, True)
+    (file,) = TableReader(data).rows("dump_files")
+    assert (file["wiki"], file["language"], file["status"], file["complete"], file["n_pages"],
+            file["page_ids"]) == ("testwiki", "en", "read", True, 4, [1, 2, 3, 4])
+
+    copied = tmp_path / "same bytes under another name.bz2"
+    copied.write_bytes(dump.read_bytes())
+    versions = [table_version(data, name) for name in ("pages", "dump_files")]
+    again = ingest_dump_files(NoSession(), data, profile, [dump, copied])
+    assert statuses(again) == ["known", "known"]
+    assert (again.stage.n_processed, again.stage.changed) == (0, False)
+    assert [table_version(data, name) for name in ("pages", "dump_files")] == versions
+
+
+def test_the_newest_revision_wins_whatever_the_order(spark: SparkSession, tmp_path: Path,
+                                                     profile: Profile) -> None:
+    old = write_dump(tmp_path / "old.xml", [PageSource(1, "One", "old", 1), PageSource(2, "Two", "two", 5)])
+    new = write_dump(tmp_path / "new.xml", [PageSource(1, "One", "new", 2), PageSource(2, "Two", "two", 5)])
+    for name, batches in {"new first": [[new], [old]], "old first": [[old], [new]],
+                          "at once": [[old, new]]}.items():
+        data = DataFolder.at(tmp_path / name)
+        results = [ingest_dump_files(spark, data, profile, batch) for batch in batches]
+        texts = {r["page_id"]: r["text"] for r in TableReader(data).rows("pages", ("page_id", "text"))}
+        assert texts == {1: "new", 2: "two"}, name
+        changed = [(r.stage.n_inserted, r.stage.n_updated) for r in results]
+        assert changed == {"new first": [(2, 0), (0, 0)], "old first": [(2, 0), (0, 1)],
+                           "at once": [(2, 0)]}[name]
+        assert results[-1].stage.changed == (name != "new first")
+
+
+def test_a_damaged_file_commits_nothing_and_salvage_takes_its_whole_pages(
+        spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
+    good = write_dump(tmp_path / "good.xml", [PageSource(1, "One"), PageSource(9, "Nine")])
+    whole = (head("testwiki") + "".join(PageSource(n, f"P{n}").xml() for n in range(2, 6)) + END)
+    cut = tmp_path / "cut.xml"
+    cut.write_text(whole[:whole.index("<title>P4")])
+    junk = tmp_path / "junk.bz2"
+    junk.write_bytes(b"BZh9 this is no dump" * 50)
+    result = ingest_dump_files(spark, data, profile, [cut, good, junk])
+    assert statuses(result) == ["failed", "read", "failed"]
+    assert set(result.failures) == {str(cut), str(junk)}
+    assert "cut.xml" in result.failures[str(cut)]
+    assert "--salvage" in result.failures[str(cut)]
+    assert set(revisions(data)) == {"testwiki:1", "testwiki:9"}
+    assert [row["dump_file"] for row in TableReader(data).rows("dump_files")] == [result.files[1].key]
+
+    salvaged = ingest_dump_files(spark, data, profile, [cut, junk], salvage=True, full_snapshot=True)
+    assert statuses(salvaged) == ["salvaged", "failed"]
+    assert set(revisions(data)) == {f"testwiki:{n}" for n in (1, 2, 3, 9)}, "and nothing was deleted"
+    (reject,) = TableReader(data).rows("rejects")
+    assert (reject["table"], reject["reason"]) == ("pages", "dump_cut")
+    assert reject["source_ref"].startswith(salvaged.files[0].key)
+    assert {row["status"]: row["complete"] for row in TableReader(data).rows("dump_files")} == {
+        "read": True, "salvaged": False}
+
+
+def test_a_full_snapshot_deletes_what_is_in_none_of_its_files(
+        spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
+    first = write_dump(tmp_path / "first.xml", [
+        PageSource(1, "One"), PageSource(2, "Two"), PageSource(3, "Talk:Two", namespace=1)])
+    other = write_dump(tmp_path / "other.xml", [PageSource(7, "Seven")], wiki="otherwiki")
+    ingest_dump_files(spark, data, profile, [first, other])
+    second = write_dump(tmp_path / "second.xml", [PageSource(1, "One"), PageSource(5, "Five")])
+    partial = ingest_dump_files(spark, data, profile, [second])
+    assert (partial.stage.n_inserted, partial.stage.n_deleted) == (1, 0)
+    # The same file again, now as a snapshot: it is known, and the pages that it lacks go. Pages of another
+    # namespace than the asked ones, and of another wiki, stay.
+    snapshot = ingest_dump_files(spark, data, profile, [second], full_snapshot=True)
+    assert statuses(snapshot) == ["known"]
+    assert (snapshot.stage.n_updated, snapshot.stage.n_deleted) == (0, 1)
+    assert set(revisions(data)) == {"testwiki:1", "testwiki:3", "testwiki:5", "otherwiki:7"}
+    again = ingest_dump_files(spark, data, profile, [second], full_snapshot=True)
+    assert not again.stage.changed
+
+
+def test_a_dump_that_does_not_name_its_wiki_needs_a_name(
+        spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "unnamed.xml", [PageSource(1, "One")], wiki=None)
+    result = ingest_dump_files(spark, data, profile, [dump])
+    assert isinstance(result.files[0].error, UserError)
+    assert "--wiki" in result.failures[str(dump)]
+    named = ingest_dump_files(spark, data, profile, [dump], wiki="enwiki")
+    assert set(revisions(data)) == {"enwiki:1"}
+    assert named.files[0].wiki == "enwiki"
+
+
+def test_pages_that_cannot_be_rows_are_rejected_with_a_reason(
+        spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "odd.xml", [PageSource(0, "Zero", "Its text."), PageSource(1, "One"),
+                                             PageSource(2, "Two", revision_id=-1)])
+    result = ingest_dump_files(spark, data, profile, [dump])
+    assert set(revisions(data)) == {"testwiki:1"}
+    assert result.stage.details["rejects"] == 2
+    rows = TableReader(data).rows("rejects", order_by=("reason",))
+    assert [(row["reason"], row["sample"]) for row in rows] == [
+        ("page_id_not_positive", "Its text."), ("revision_id_negative", "Words.")]
+
+
+def test_a_multistream_dump_is_read_in_splits(spark: SparkSession, data: DataFolder, profile: Profile,
+                                              tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "MINIMUM_SPLIT_BYTES", 1)
+    pages = [PageSource(n, f"Page {n}", f"Text {n}. " * (n * 7)) for n in range(1, 31)]
+    dump = write_multistream(tmp_path / "multi.xml.bz2", pages, pages_per_stream=2)
+    (file,) = register_dump_files(data, [dump])
+    assert len(dumps.plan_splits(file, "testwiki", cores=2)) > 2
+    result = ingest_dump_files(spark, data, profile, [dump])
+    assert not result.failures
+    assert set(revisions(data)) == {f"testwiki:{n}" for n in range(1, 31)}
+    (row,) = TableReader(data).rows("dump_files")
+    assert row["page_ids"] == list(range(1, 31))
+
+
+def test_a_multistream_dump_that_lacks_its_last_streams_is_noticed(data: DataFolder, profile: Profile,
+                                                                   tmp_path: Path) -> None:
+    pages = [PageSource(n, f"Page {n}") for n in range(1, 9)]
+    whole = write_multistream(tmp_path / "whole.xml.bz2", pages)
+    cut = write_multistream(tmp_path / "cut.xml.bz2", pages, end=False)
+    files: list[Any] = register_dump_files(data, [whole, cut])
+    assert dumps.missing_end(files[0]) is None
+    error = dumps.missing_end(files[1])
+    assert error is not None
+    assert "before </mediawiki>" in error.found
+
+
+def test_a_file_that_cannot_be_opened_is_named_before_anything_is_read(data: DataFolder, profile: Profile,
+                                                                       tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere\.xml"):
+        ingest_dump_files(NoSession(), data, profile, [tmp_path / "nowhere.xml"])

@@ -1,0 +1,192 @@
+"""Tune the thresholds of the router `similarity` on dev questions (METHODS §1, ruling).
+
+Every pair of a grid is tried: all questions are asked under the same budget and scored by the evaluation's
+own metrics. The best pair maximises the chosen mean; of equal ones the higher thresholds win, which answer
+less. It prints a line a pair, the best pair, and how it compares with the pair of the release. It changes
+nothing: the thresholds go into the profile (`router_answer_threshold`, `router_expand_threshold`), and the
+next build stores them with the release.
+
+Run: `python -m training.tune_router --config FILE` with YAML or JSON as `TuneRouterConfig`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipelines.api import Corpus, answer, make_request
+from pipelines.documents.tree import Document, Sentence
+from pipelines.errors import EspalierError, UserError
+from pipelines.evaluation.datasets import Question, load_questions
+from pipelines.evaluation.metrics import question_metrics, summarise
+from pipelines.evaluation.predictions import Prediction
+from pipelines.methods.base import Filters, Hit, RetrievalCorpus
+
+SHOWN = ("evidence_recall", "evidence_precision", "evidence_f1", "answer_in_context",
+         "refusal_rate_unanswerable", "context_tokens")
+
+
+class TuneRouterConfig(BaseModel):
+    """What is tuned, on what, and which pairs are tried."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: str | None = Field(None, description="Data folder; none: ESPALIER_DATA")
+    release: int | None = Field(None, ge=1, description="Release; none: the served one")
+    questions: Path = Field(description="Dev questions, JSON Lines")
+    method: str = Field("rdr2", description="Method that routes")
+    budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
+    metric: Literal["evidence_f1", "evidence_recall", "answer_in_context"] = Field(
+        "evidence_recall", description="Mean that is maximised")
+    answer_thresholds: tuple[float, ...] = Field(
+        (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5), min_length=1, description="ANSWER thresholds that are tried")
+    expand_thresholds: tuple[float, ...] = Field(
+        (0.1, 0.15, 0.2, 0.25, 0.3, 0.4), min_length=1, description="EXPAND thresholds that are tried")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A pair of thresholds and the means that it gives."""
+
+    answer: float
+    expand: float
+    means: Mapping[str, float | None]
+
+
+class RememberingCorpus:
+    """A corpus that searches each question once: thresholds change nothing before routing."""
+
+    def __init__(self, corpus: RetrievalCorpus) -> None:
+        self._corpus = corpus
+        self._dense: dict[tuple[str, int], list[Hit]] = {}
+        self._documents: dict[str, Document] = {}
+        self._idf: dict[str, float] = {}
+        self._tokens: dict[str, int] = {}
+
+    def search_dense(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
+        """As the corpus; remembered."""
+        if (question, k) not in self._dense:
+            self._dense[question, k] = self._corpus.search_dense(question, k, filters)
+        return self._dense[question, k]
+
+    def search_sparse(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
+        """As the corpus."""
+        return self._corpus.search_sparse(question, k, filters)
+
+    def document(self, doc_id: str) -> Document:
+        """As the corpus; remembered."""
+        return self.documents([doc_id])[doc_id]
+
+    def documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """As the corpus; remembered."""
+        self._documents |= self._corpus.documents([name for name in doc_ids if name not in self._documents])
+        return {doc_id: self._documents[doc_id] for doc_id in doc_ids}
+
+    def sentences(self, doc_id: str) -> Sequence[Sentence]:
+        """As the corpus."""
+        return self._corpus.sentences(doc_id)
+
+    def sentences_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[Sentence]]:
+        """As the corpus."""
+        return self._corpus.sentences_of(doc_ids)
+
+    def inverse_document_frequency(self, term: str) -> float:
+        """As the corpus; remembered."""
+        if term not in self._idf:
+            self._idf[term] = self._corpus.inverse_document_frequency(term)
+        return self._idf[term]
+
+    def count_tokens(self, text: str) -> int:
+        """As the corpus; remembered."""
+        if text not in self._tokens:
+            self._tokens[text] = self._corpus.count_tokens(text)
+        return self._tokens[text]
+
+    def router_thresholds(self) -> Mapping[str, float]:
+        """As the corpus."""
+        return self._corpus.router_thresholds()
+
+
+def try_pair(corpus: RetrievalCorpus, release: int, questions: Sequence[Question], config: TuneRouterConfig,
+             answer_threshold: float, expand_threshold: float) -> Trial:
+    """Ask all questions with this pair. Raises UserError for a method without these thresholds."""
+    options = {"answer_threshold": answer_threshold, "expand_threshold": expand_threshold}
+    rows = []
+    for question in questions:
+        request = make_request(question.question, config.budget_tokens, options=options)
+        given = answer(request, config.method, corpus, release)
+        prediction = Prediction.from_answer(question.question_id, given.to_json())
+        rows.append(question_metrics(question, prediction, corpus.count_tokens))
+    return Trial(answer_threshold, expand_threshold, summarise(rows)[0])
+
+
+def tune(corpus: RetrievalCorpus, release: int, questions: Sequence[Question],
+         config: TuneRouterConfig) -> list[Trial]:
+    """All pairs of the grid, the best first. Raises UserError when no question has what the metric needs."""
+    remembering = RememberingCorpus(corpus)
+    pairs = itertools.product(config.answer_thresholds, config.expand_thresholds)
+    trials = [try_pair(remembering, release, questions, config, *pair) for pair in pairs]
+
+    def rank(trial: Trial) -> tuple[float, float, float]:
+        value = trial.means.get(config.metric)
+        if value is None:
+            raise UserError(f"questions {config.questions}", f"none has a value for {config.metric}",
+                            "questions with gold evidence and answers", "Choose another metric or file.")
+        return -value, -trial.answer, -trial.expand
+
+    return sorted(trials, key=rank)
+
+
+def load_config(path: Path) -> TuneRouterConfig:
+    """Read and check a config file. Raises UserError naming every field at fault."""
+    try:
+        return TuneRouterConfig.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"config {path}", f"cannot be read ({error})", "a YAML or JSON file",
+                        "Check the path and the syntax.") from error
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
+        raise UserError(f"config {path}", faults, f"fields of {', '.join(TuneRouterConfig.model_fields)}",
+                        "Correct the file.") from error
+
+
+def describe(trial: Trial) -> str:
+    """One line: the pair and its means."""
+    known = {name: trial.means.get(name) for name in SHOWN}
+    values = " ".join(f"{name}={value:.3f}" for name, value in known.items() if value is not None)
+    return f"answer={trial.answer:.3f} expand={trial.expand:.3f} {values}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Tune from a config file and print. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m training.tune_router",
+                                     description="Tune the thresholds of the similarity router.")
+    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of TuneRouterConfig")
+    try:
+        config = load_config(parser.parse_args(arguments).config)
+        corpus = Corpus.open(config.data, config.release)
+        questions = load_questions(config.questions).questions
+        trials = tune(corpus.retrieval, corpus.release, questions, config)
+        stored = corpus.retrieval.router_thresholds()
+        present = try_pair(corpus.retrieval, corpus.release, questions, config,
+                           stored["answer"], stored["expand"])
+    except EspalierError as error:
+        print(f"tune_router: {error}", file=sys.stderr)
+        return error.exit_code
+    for trial in reversed(trials):
+        print(describe(trial))
+    print(f"release: {describe(present)}")
+    print(f"best:    {describe(trials[0])}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
