@@ -199,9 +199,13 @@ def publish(data: DataFolder, release: Release) -> Release:
         raise taken
     try:
         files.create_bytes(path, (release.model_dump_json(indent=1) + "\n").encode())
+        _serve(data, release.number)
     except FileExistsError:
         raise taken from None
-    _serve(data, release.number)
+    except OSError as error:
+        raise RunFailure(f"release {release.number}", f"{path} or its pointer cannot be written ({error})",
+                         "a writable disk", "Make room and run the command again: it completes the publish."
+                         ) from error
     return release
 
 

@@ -110,11 +110,13 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
     pending = [file for file in given if file.key not in known]
     if not pending and not full_snapshot:
         return IngestResult(stage.idle(), _outcomes(given, known, _Reading()))
+    reading = _open(pending, wiki, salvage)
+    if not reading.infos and not full_snapshot:
+        return IngestResult(stage.idle(), _outcomes(given, known, reading))
     session = session_of(spark)
     for table in ("pages", "dump_files"):
         ensure_table(session, data, table, profile)
-    reading = _plan(pending, wiki, salvage, session.sparkContext.defaultParallelism)
-    staged = _stage(session, reading, n_buckets(data, profile), profile)
+    staged = _stage(session, pending, reading, n_buckets(data, profile), profile)
     try:
         _judge(staged, reading, salvage)
         snapshot = _snapshot(session, data, given, known, reading, staged) if full_snapshot else None
@@ -141,8 +143,8 @@ def _known(data: DataFolder, given: list[DumpFile], wiki: str | None) -> dict[st
     return {file.key: by_hash[file.sha256] for file in given if file.sha256 in by_hash}
 
 
-def _plan(pending: list[DumpFile], wiki: str | None, salvage: bool, cores: int) -> _Reading:
-    """Look into the head of every file and split it; what cannot be opened is an error of that file."""
+def _open(pending: list[DumpFile], wiki: str | None, salvage: bool) -> _Reading:
+    """Look into head and end of every file; what is no dump is an error of that file."""
     reading = _Reading()
     for file in pending:
         try:
@@ -151,15 +153,18 @@ def _plan(pending: list[DumpFile], wiki: str | None, salvage: bool, cores: int) 
                 if not salvage:
                     raise cut
                 reading.cuts[file.key] = cut
-            reading.splits += plan_splits(file, str(info.wiki), cores)
             reading.infos[file.key] = info
         except EspalierError as error:
             reading.errors[file.key] = error
     return reading
 
 
-def _stage(spark: SparkSession, reading: _Reading, buckets: int, profile: Profile) -> DataFrame:
+def _stage(spark: SparkSession, pending: list[DumpFile], reading: _Reading, buckets: int,
+           profile: Profile) -> DataFrame:
     """The rows of all splits, one task a split, kept on disk once they were read."""
+    cores = spark.sparkContext.defaultParallelism
+    reading.splits = [split for file in pending if file.key in reading.infos
+                      for split in plan_splits(file, str(reading.infos[file.key].wiki), cores)]
     if not reading.splits:
         return spark.createDataFrame([], STAGED_DDL)
     task = functools.partial(read_splits, splits=reading.splits, n_buckets=buckets,

@@ -60,6 +60,14 @@ class Tracker:
             location = Path(location).as_uri()
         return str(self._client.create_experiment(name, artifact_location=f"{location}/{dataset}"))
 
+    def params(self, run_id: str) -> dict[str, str]:
+        """Parameters of a run as logged: texts, or JSON. Raises MlflowException for an unknown run."""
+        return dict(self._client.get_run(run_id).data.params)
+
+    def metric_by_step(self, run_id: str, metric: str) -> dict[int, float]:
+        """The newest value of a metric at each of its steps."""
+        return {entry.step: entry.value for entry in self._client.get_metric_history(run_id, metric)}
+
     @contextmanager
     def run(self, dataset: str, name: str, *, parent_run_id: str | None = None,
             tags: Mapping[str, str] | None = None) -> Iterator[TrackedRun]:

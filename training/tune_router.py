@@ -1,4 +1,4 @@
-"""Tune the thresholds of the router `similarity` on dev questions (METHODS §1, ruling).
+"""Tune the thresholds of the router `similarity` on dev questions (docs/methods.md).
 
 Every pair of a grid is tried: all questions are asked under the same budget and scored by the evaluation's
 own metrics. The best pair maximises the chosen mean; of equal ones the higher thresholds win, which answer

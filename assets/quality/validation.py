@@ -101,8 +101,7 @@ def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
     import great_expectations as gx
 
     suite = context.suites.add_or_update(build_suite(table))
-    asset = context.data_sources.add_spark("candidate", persist=False, force_reuse_spark_context=True
-                                           ).add_dataframe_asset(table)
+    asset = context.data_sources.add_spark("candidate", persist=False).add_dataframe_asset(table)
     definition = context.validation_definitions.add_or_update(gx.ValidationDefinition(
         name=table, data=asset.add_batch_definition_whole_dataframe("all_rows"), suite=suite))
     outcome = definition.run(batch_parameters={"dataframe": frame}, result_format={

@@ -30,6 +30,8 @@ examples:
   espalier ask --data data --method rdr2+fill --set expand_iterations=3 --json "Who was Ayn Rand?"
 """
 MOST_WIDTH = 100
+QUOTED = 60
+"""Characters of a quote beside its address."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -65,19 +67,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def readable(answer: Answer) -> str:
-    """The answer for a terminal: the evidence by document with its citations, and what it cost."""
-    width = min(shutil.get_terminal_size((MOST_WIDTH, 24)).columns, MOST_WIDTH)
+    """The answer for a terminal: the context, the citations by document, and what it cost."""
     lines = [f"Question: {answer.question}"]
     if answer.answer is not None:
         lines.append(f"Answer:   {answer.answer}")
-    if not answer.evidence:
+    if answer.evidence:
+        lines += ["", _wrapped(answer.context), "", "Citations (`espalier show URI` prints the words):"]
+    else:
         lines += ["", "No evidence found: the method refuses. Try --method flat, a larger --k, other words."]
     for number, item in enumerate(answer.evidence, start=1):
-        lines += ["", f"[{number}] {item.title} ({item.doc_id}, score {item.score:.3f})"]
+        lines.append(f"[{number}] {item.title} ({item.doc_id}, score {item.score:.3f})")
         for citation in item.citations:
-            quote = " ".join(citation.quote.split())
-            lines += textwrap.wrap(quote, width, initial_indent="    ", subsequent_indent="    ")
-            lines.append(f"      {citation.uri}")
+            lines.append(f"    {citation.uri}  {textwrap.shorten(citation.quote, QUOTED, placeholder=' …')}")
     lines += ["", f"{answer.method}, release {answer.release}: {answer.context_tokens} of "
                   f"{answer.budget_tokens} tokens, {answer.llm_calls} model calls, {answer.latency_s:.2f} s"]
     return "\n".join(lines)
+
+
+def _wrapped(text: str) -> str:
+    """The lines of a text broken at the terminal's width; the following lines of an item stay below it."""
+    width = min(shutil.get_terminal_size((MOST_WIDTH, 24)).columns, MOST_WIDTH)
+    wrapped: list[str] = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" -")))
+        wrapped += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+    return "\n".join(wrapped)

@@ -13,17 +13,21 @@ from pipelines.documents.tree import Node
 _KINDS = {
     "template_braces": r"\{\{|\}\}",
     "link_brackets": r"\[\[|\]\]",
-    "table_markup": r"\{\||(?:^|\n)\|[-}+]|(?:^|\n)\|\s*(?:colspan|rowspan|style|align|class|width|bgcolor|valign)\s*=",
+    "table_markup": r"\{\||(?:^|\n)\|[-}+]"
+                    r"|(?:^|\n)\|\s*(?:colspan|rowspan|style|align|class|width|bgcolor|valign)\s*=",
     "quote_marks": r"'''|(?<!')''(?!')(?=\w)",
-    "tag": r"</?(?:ref|br|div|span|small|big|sub|sup|center|table|tr|td|th|ul|ol|li|dl|dt|dd|gallery|math|nowiki|pre|poem"
-           r"|blockquote|source|syntaxhighlight|code|font|includeonly|noinclude|onlyinclude|references|timeline"
-           r"|score|imagemap|templatestyles|section|hr|p|b|i|u|s|strong|em|tt|cite|del|ins)\b[^<>]*>|<!--|-->",
-    "picture_option": r"\|\s*(?:thumb|thumbnail|mini|frame|frameless|left|right|center|upright|\d+px)\s*(?:\||$)"
+    "tag": r"</?(?:ref|br|div|span|small|big|sub|sup|center|table|tr|td|th|ul|ol|li|dl|dt|dd|gallery|math"
+           r"|nowiki|pre|poem|blockquote|source|syntaxhighlight|code|font|includeonly|noinclude"
+           r"|onlyinclude|references|timeline|score|imagemap|templatestyles|section|hr|p|b|i|u|s|strong|em|tt|cite|del|ins)\b[^<>]*>"
+           r"|<!--",
+    "picture_option": r"\|\s*(?:thumb|thumbnail|mini|frame|frameless|left|right|center|upright|\d+px)"
+                      r"\s*(?:\||$)"
                       r"|(?:^|\|)\s*thumb\s*\|",
     "magic_word": r"__(?:[A-Z]{4,}|[^\W\d_a-z]{4,})__|\{\{\s*(?:DEFAULTSORT|PAGENAME|#if)",
-    "entity": r"&(?:nbsp|amp|lt|gt|quot|ndash|mdash|thinsp|times|minus|deg|prime|#\d{1,6}|#x[0-9a-fA-F]{1,5});",
-    "namespace_link": r"(?:^|\s)(?:Category|File|Image|Kategorie|Datei|Catégorie|Fichier|Категория|Файл):\S+\.?(?:jpe?g|png|svg|gif)?"
-                      r"(?=\s*(?:\||$))",
+    "entity": r"&(?:nbsp|amp|lt|gt|quot|ndash|mdash|thinsp|times|minus|deg|prime|#\d{1,6}"
+              r"|#x[0-9a-fA-F]{1,5});",
+    "namespace_link": r"(?:^|\s)(?:Category|File|Image|Kategorie|Datei|Catégorie|Fichier|Категория|Файл)"
+                      r":\S+(?=\s*(?:\||$))",
     "signature": r"~~~~",
     "parameter": r"(?:^|\n)\s*\|\s*\w[\w ]{0,30}=\s",
     "control_character": r"[\x00-\x08\x0b-\x1f]",

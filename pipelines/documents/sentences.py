@@ -2,8 +2,8 @@
 
 What belongs here: the splitter and its rules. A boundary is a stop mark with its closing quotes, followed by
 space (or by nothing, for marks that need none) and by something that can begin a sentence; abbreviations,
-initials and ordinals of the language are in `sentence_rules.py`. For English the unclear places are decided by
-nupunkt's trained model. Offsets are code points of the text: every non-space character lies in exactly one
+initials and ordinals of the language are in `sentence_rules.py`. For English the unclear places are decided
+by nupunkt's trained model. Offsets are code points of the text: every non-space character lies in exactly one
 sentence. Implements the sentence sentinels of SPIRE (sections on sentences) and the units of DISRetrieval.
 """
 
@@ -58,10 +58,7 @@ def split_nodes(nodes: Iterable[Node], language: str) -> list[Sentence]:
         text = node.text
         if not text or node.kind != "content":
             continue
-        if node.tag == "math":
-            spans = [(0, len(text))]
-        else:
-            spans = split_text(text, language)
+        spans = [(0, len(text))] if node.tag == "math" else split_text(text, language)
         for begin, end in spans:
             sentences.append(Sentence(len(sentences), node.node_id, begin, end, text[begin:end]))
     return sentences
@@ -115,7 +112,7 @@ def _verdict(text: str, match: re.Match[str], language: str, abbreviations: froz
     if first.islower() and language not in STARTS_LOWER:
         return False
     if stop[0] != "." or len(stop) > 1:
-        return True if stop.strip(".… ") or not first.islower() else False
+        return bool(stop.strip(".… ")) or not first.islower()
     begin = match.start()
     found = _WORD_BEFORE.search(text, max(begin - _MAX_WORD, 0), begin)
     word = found[0] if found else ""
@@ -125,9 +122,7 @@ def _verdict(text: str, match: re.Match[str], language: str, abbreviations: froz
     if low in abbreviations:
         return None if language == "en" else False
     if word[-1].isdigit():
-        if language in ORDINAL_LANGUAGES and word.isdigit() and len(word) <= 2:
-            return False
-        return True
+        return not (language in ORDINAL_LANGUAGES and word.isdigit() and len(word) <= 2)
     if _INITIALS.fullmatch(word):
         if language == "en":
             return None

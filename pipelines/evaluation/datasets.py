@@ -1,4 +1,4 @@
-"""Question sets: the questions file of DESIGN ("Commands"), checked line by line, and its table.
+"""Question sets: the questions file of docs/evaluation.md, checked line by line, and its table.
 
 What belongs here: reading a JSON Lines file into `Question` rows, the digest of a set, and the rows of the
 table `questions`. What does not: metrics, and how a table is written (`pipelines/storage.py`).

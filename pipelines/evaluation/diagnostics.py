@@ -1,4 +1,4 @@
-"""Section diagnostics of SF-RAG (METHODS §5): where a context spends its tokens, and where it should.
+"""Section diagnostics of SF-RAG (docs/evaluation.md): where a context spends its tokens, and where it should.
 
 What belongs here: Section Entropy SE = -Σ r log r and Evidence Alignment Cross Entropy EACE = -Σ g log r over
 sections. r(s) is the share of retrieved tokens in section s, each weighted by its relevance score; g(s) the

@@ -1,4 +1,4 @@
-"""Metrics of one question and their means over a set (DESIGN "Commands", METHODS §7).
+"""Metrics of one question and their means over a set (docs/evaluation.md).
 
 What belongs here: evidence recall, precision and F1 under the quote rule, answers in the context, answer EM
 and F1, refusals, costs, and how they are averaged: a question counts in a mean only where the metric has a

@@ -1,6 +1,6 @@
 """How words are compared: the rule for gold quotes and the rule for answers.
 
-What belongs here: the two normal forms of DESIGN ("Commands") and METHODS §7, the search of a quote in a
+What belongs here: the two normal forms of docs/evaluation.md, the search of a quote in a
 text with its place there, and the search of an answer on word borders. What does not: which texts are
 compared and what is counted (`metrics.py`).
 """
@@ -92,7 +92,7 @@ def merge_ranges(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def normalise_answer(text: str) -> str:
-    """Lower-case, without ASCII punctuation, without a, an, the, single spaces (METHODS §7).
+    """Lower-case, without ASCII punctuation, without a, an, the, single spaces (docs/evaluation.md).
 
     NFC comes first, so that composed and decomposed accents agree. A text of which nothing else would be
     left (`A`, `The The`) keeps its articles.

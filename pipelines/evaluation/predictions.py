@@ -1,6 +1,6 @@
 """What a method returned for a question, as the evaluation sees it.
 
-What belongs here: `Prediction`, read from the JSON form of an answer (DESIGN, `ask --json`), which is also
+What belongs here: `Prediction`, read from the JSON form of an answer (`ask --json`), which is also
 what the table `predictions` keeps; so metrics can be computed again from stored rows. What does not:
 the metrics themselves.
 """

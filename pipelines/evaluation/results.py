@@ -1,4 +1,4 @@
-"""From predictions to one comparison: the JSON form of `evaluate` (DESIGN "Commands").
+"""From predictions to one comparison: the JSON form of `evaluate` (docs/evaluation.md).
 
 What belongs here: scoring all predictions of a question set, means with their n, every difference between
 two methods with its paired interval, the breakdown by question type, recall against budget, and the list of
@@ -75,7 +75,7 @@ class MethodOutcome:
     curve: Sequence[Mapping[str, Any]]
 
     def summary(self) -> dict[str, Any]:
-        """Means by metric, DESIGN's keys first, and under `n` the questions that each is over."""
+        """Means by metric, the documented keys first, and under `n` the questions that each is over."""
         means, counts = summarise(self.rows)
         first = {name: means.get(name) for name in RESULT_METRICS}
         return {**first, **{name: value for name, value in means.items() if name not in first}, "n": counts}

@@ -1,4 +1,4 @@
-"""Flat baselines: passages of about 100 words in rank order (RDR²'s retrieve-and-read, METHODS §6).
+"""Flat baselines: passages of about 100 words in rank order (RDR²'s retrieve-and-read).
 
 `flat` ranks by cosine of sentence vectors, `flat_bm25` by BM25, `flat_hybrid` by reciprocal rank fusion of
 both. Each passage stands alone below its document's title; passages are taken until the budget is full.

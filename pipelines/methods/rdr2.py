@@ -30,7 +30,7 @@ from pipelines.retrieval.budget import pack
 
 FILL_MOST_K = 50
 FILL_SHARE = 0.9
-"""`+fill` stops once the context holds this share of the budget (DESIGN, "Budget")."""
+"""`+fill` stops once the context holds this share of the budget (docs/evaluation.md)."""
 
 OPTIONS = (
     Option("expand_iterations", 5, "headings expanded in one document at most", 0, 100),

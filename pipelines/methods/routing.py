@@ -1,6 +1,6 @@
 """What a router reads and writes: the router text of a retrieval subtree and the grammar of its actions.
 
-Paper 2510.04293, section 3.3, with the rulings of METHODS §1. A router text is the question and one node a
+Paper 2510.04293, section 3.3, with the choices of docs/methods.md. A router text is the question and one node a
 line, `id: text` behind one tab a level. A router answers with one action a line, `[ANSWER] id: first words`
 or `[EXPAND] id: heading`, or with the one line `Cannot answer`. Parsing counts what is not legal: *expelled*
 (a node of the document, but of the wrong kind, not shown, or with other words), *unknown* (no such node);
@@ -36,7 +36,7 @@ class RouterState:
     """What a router decides on: a question and one retrieval subtree of one document.
 
     visible: the content nodes whose lines the text shows. expandable: the headings with content that is
-    not shown. score: the deterministic score of a node, in [0, 1] (METHODS §1, the router `similarity`).
+    not shown. score: the deterministic score of a node, in [0, 1] (docs/methods.md).
     """
 
     question: str

@@ -1,6 +1,6 @@
 """The router `similarity`: deterministic, without a language model, and the fallback of those that have one.
 
-METHODS §1 (ruling): the score of a node is the mean of (best cosine of a retrieved passage that holds it,
+The score of a node is the mean of (best cosine of a retrieved passage that holds it,
 else 0) and (idf-weighted share of the question's words in its heading path and text). It answers with the
 visible nodes from the threshold `answer` on, expands the hidden headings from the threshold `expand` on, at
 most two a turn, else refuses. Both thresholds are tuned on dev questions and stored with the release.

@@ -1,6 +1,6 @@
 """The token budget: which pieces of a method become the context, and the context itself.
 
-One rule for all methods (DESIGN, "Budget"): pieces in the method's own order; one that does not fit is
+One rule for all methods (docs/evaluation.md): pieces in the method's own order; one that does not fit is
 skipped; after three skips in total packing stops; a first piece that is too large is cut at its last
 fitting sentence. The cost is the length of the final rendered context, titles and headings included,
 counted on the whole text, so that the sum never differs from what a reader gets.

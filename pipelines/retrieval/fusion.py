@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion of rankings (Cormack, Clarke and Büttcher 2009; κ = 60 as in METHODS §4).
+"""Reciprocal rank fusion of rankings (Cormack, Clarke and Büttcher 2009; κ = 60 as there).
 
 What belongs here: merging rankings by rank alone. What does not: the searches that made them.
 """

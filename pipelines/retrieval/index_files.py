@@ -52,14 +52,20 @@ def building(data: DataFolder, relative: str) -> Iterator[Path]:
     """An empty local folder to build an index in; on success it is at `relative` of the data folder.
 
     Locally that is the folder itself. For a data folder on an object store it is one in the state folder,
-    which is uploaded, the manifest last.
+    which is uploaded, the manifest last. Raises RunFailure when it could not be built.
     """
     target = f"{data.root}/{relative}"
     files.remove_folder(target)
     local = _local_copy(data, relative) if files.is_remote(data.root) else Path(target)
     files.remove_folder(str(local))
-    local.mkdir(parents=True)
-    yield local
+    try:
+        local.mkdir(parents=True)
+        yield local
+    except (OSError, RuntimeError, ValueError) as error:
+        # FAISS reports a full disk as RuntimeError, tantivy as ValueError.
+        raise RunFailure(f"index {target}", f"it could not be built ({str(error).splitlines()[0][:300]})",
+                         "a writable disk with room for it, and vectors of one dimension",
+                         "Nothing was published. Remedy it and run the command again.") from error
     if files.is_remote(data.root):
         for name in sorted(os.listdir(local), key=lambda name: (name == MANIFEST, name)):
             if not name.startswith("."):

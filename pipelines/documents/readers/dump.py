@@ -127,8 +127,8 @@ class _Pages:
         if fault is not None:
             raise self._translated(fault) from None
         if not self.root_closed:
-            raise self._error("the file ends before </mediawiki>" if self.root_seen else "no XML element in it",
-                              "a complete MediaWiki XML export")
+            found = "the file ends before </mediawiki>" if self.root_seen else "no XML element in it"
+            raise self._error(found, "a complete MediaWiki XML export")
 
     def _events(self) -> Iterator[Any]:
         for event, element in self.parser.read_events():
@@ -152,8 +152,8 @@ class _Pages:
         line = getattr(fault, "lineno", None)
         if not self.root_seen:
             return self._error(f"not an XML file ({fault})", "a MediaWiki XML export")
-        return self._error(f"broken XML in line {line} of its contents, after {self.n_pages} whole pages ({fault})",
-                           "well-formed XML")
+        return self._error(f"broken XML in line {line} of its contents, after {self.n_pages} whole pages "
+                           f"({fault})", "well-formed XML")
 
     def _error(self, found: str, expected: str) -> DumpError:
         return DumpError(self.path, self.offset, found, expected,

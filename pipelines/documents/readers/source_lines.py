@@ -31,7 +31,7 @@ class LineMap:
     def _measure(self) -> None:
         source = self.source
         lines = source.split("\n")
-        sizes = map(len, lines) if source.isascii() else [len(line.encode("utf-8", "replace")) for line in lines]
+        sizes = [len(line) if source.isascii() else len(line.encode("utf-8", "replace")) for line in lines]
         starts = [0, *accumulate(size + 1 for size in sizes)]
         begins, ends = starts[:-1], [start - 1 for start in starts[1:]]
         # A line that swallowed others begins where its first did and ends where its last did.

@@ -151,7 +151,8 @@ def _decompressed(path: str, file: Any, head: bytes) -> _Pieces:
         if not (_XML_HEAD.match(head.removeprefix(b"\xef\xbb\xbf")) or head[:2] in (b"\xff\xfe", b"\xfe\xff")
                 or not head.strip()):
             raise DumpError(path, 0, f"the file begins with {head[:12]!r}",
-                            "a MediaWiki XML export, plain or as bz2, gz or xz", "Give a pages-articles dump.")
+                            "a MediaWiki XML export, plain or as bz2, gz or xz",
+                            "Give a pages-articles dump.")
         n_given = 0
         data = head
         while data:

@@ -21,16 +21,18 @@ Handler = Callable[[Any, "Call"], None]
 HANDLERS: dict[str, Handler] = {}
 
 _INFOBOX_NAME = re.compile(
-    r"^(?:infobox|infoskreine|infokast|infoboks|tekukast|infotaula|infobox:|ficha|hộp thông tin|thông tin|տեղեկաքարտ"
-    r"|картка|карточка|кутија|инфокутија|инфобокс|κουτί|πληροφορίες|info/|taxobox|automatic taxobox|speciesbox"
-    r"|chembox|drugbox|geobox|planetbox|starbox|subspeciesbox|mycomorphbox|virusbox|élet|bilgi kutusu"
-    r"|صندوق معلومات|معلومات|جعبه|תבנית|基礎情報|信息框|정보상자|ज्ञानसन्दूक|তথ্যছক)|(?:infobox|taxobox|box| box|szablon infobox"
-    r"|infoboks)$|^(?:taxobox|tabela|dados|galaxy|protein)\b")
+    r"^(?:infobox|infoskreine|infokast|infoboks|tekukast|infotaula|ficha|hộp thông tin|thông tin"
+    r"|տեղեկաքարտ|картка|карточка|кутија|инфокутија|инфобокс|κουτί|πληροφορίες|info/|taxobox"
+    r"|automatic taxobox|speciesbox|chembox|drugbox|geobox|planetbox|starbox|subspeciesbox|mycomorphbox"
+    r"|virusbox|bilgi kutusu|صندوق معلومات|معلومات|جعبه|基礎情報|信息框|정보상자|ज्ञानसन्दूक|তথ্যছক)"
+    r"|(?:infobox|taxobox|box|infoboks)$")
 _PICTURE_KEY = re.compile(
     r"^(?:image|img|photo|picture|logo|map|flag|coat|seal|signature|emblem|bilde|bild|obrazek|imagen|imagem|immagine|hình|ảnh"
     r"|պատկեր|изображение|фото|зображення|kuva|kép|afbeelding|attēls|karte|lua|pushpin|mapframe|locator|skyline|cover)"
-    r"[\w ]*$|(?:size|width|px|alt|upright|color|colour|style|class|zoom|sort|maptype|position|mapsize|bg|link)\d*$")
-_FILE = re.compile(r"[^\n|\[\]{}]*\.(?:jpe?g|png|svg|gif|tiff?|ogg|oga|ogv|webm|webp|djvu|pdf)\s*", re.IGNORECASE)
+    r"[\w ]*$|(?:size|width|px|alt|upright|color|colour|style|class|zoom|sort|maptype|position|mapsize|bg"
+    r"|link)\d*$")
+_FILE = re.compile(r"[^\n|\[\]{}]*\.(?:jpe?g|png|svg|gif|tiff?|og[agv]|webm|webp|djvu|pdf)\s*",
+                   re.IGNORECASE)
 
 
 def block(names: str) -> Callable[[Handler], Handler]:
@@ -66,10 +68,8 @@ def parameter_table(walk: Any, call: Call, attribute: str) -> None:
         value = call.text(key)
         if not value:
             continue
-        if _PICTURE_KEY.search(key) and ("caption" not in key) and (len(value) < 60 or _FILE.fullmatch(value)):
-            walk.counts["infobox_pictures"] += 1
-            continue
-        if _FILE.fullmatch(value):
+        is_picture = len(value) < 60 and "caption" not in key and _PICTURE_KEY.search(key)
+        if is_picture or _FILE.fullmatch(value):
             walk.counts["infobox_pictures"] += 1
             continue
         if walk.site.namespace_of(value)[0] == CATEGORY:
@@ -104,10 +104,11 @@ def quotation(walk: Any, call: Call) -> None:
     blocks.flush()
     blocks.place()
     quote = blocks.push("quote", "blockquote")
-    name = next((key for key in ("text", "quote", "1", "content", "цитата", "nội dung") if call.text(key)), None)
+    names = ("text", "quote", "1", "content", "цитата", "nội dung")
+    name = next((key for key in names if call.text(key)), None)
     if name is not None:
         walk.sub_walk(*call.ranges[name])
-    said = [call.text(*keys) for keys in (("author", "sign", "by", "cite", "4", "2"), ("source", "title", "3"))]
+    said = [call.text("author", "sign", "by", "cite", "4", "2"), call.text("source", "title", "3")]
     said = [words for words in said if words and not words.rstrip("%pxem").isdigit()]
     if quote in blocks.stack:
         blocks.pop_to(quote)
@@ -136,8 +137,8 @@ def poem(walk: Any, call: Call) -> None:
         blocks.flush()
 
 
-@block("plainlist|hidden|collapse|nbht|hidden text|aligned table|vertical columns|center block|div col content|small block"
-       "|noprint|treelist|tree list|block indent|bi|blist-text|indent block|outdent|stack box|paragraph break box|col-list|multi-column|cols")
+@block("plainlist|hidden|collapse|hidden text|aligned table|noprint|tree list|block indent|bi|grid list"
+       "|col-list")
 def content(walk: Any, call: Call) -> None:
     """A wrapper: its parameters are read as blocks in its place."""
     walk.blocks.flush()
@@ -147,7 +148,7 @@ def content(walk: Any, call: Call) -> None:
             walk.blocks.close_lists()
 
 
-@block("unbulleted list|collapsible list|ordered list|bulleted list-text|vertical list|numbered list")
+@block("unbulleted list|collapsible list|ordered list|numbered list")
 def list_of_items(walk: Any, call: Call) -> None:
     """Each unnamed parameter is an item."""
     blocks = walk.blocks
@@ -208,18 +209,19 @@ def titled_box(walk: Any, call: Call) -> None:
             blocks.flush()
 
 
-@block("multiple image|double image|wide image|tall image|panorama|image label|annotated image|triple image|perrow|photo montage|auto images"
-       "|external media|superimpose|largeimage|gallery|image gallery|stack images|auto image")
+@block("multiple image|double image|wide image|tall image|panorama|annotated image|triple image|photo montage"
+       "|auto images|external media|superimpose|gallery|stack images")
 def pictures(walk: Any, call: Call) -> None:
     """Pictures of a template: their captions become figures."""
-    captions = [name for name in call.ranges if re.fullmatch(r"(?:caption|footer|header|alt_?caption|left|center)\d*", name)]
+    captions = [name for name in call.ranges if re.fullmatch(r"(?:caption|footer|header)\d*", name)]
     if call.name in ("double image", "wide image", "tall image", "panorama"):
         captions += [name for name in ("3", "5", "6", "8") if name in call.ranges]
     if call.name == "gallery":
         captions += [name for name in call.ranges if name.isdigit() and int(name) % 2 == 0]
     for name in captions:
         words = call.text(name)
-        if words and not re.fullmatch(r"[\d.]+(?:px)?%?", words) and not _FILE.fullmatch(words) and len(words) > 3:
+        is_size = re.fullmatch(r"[\d.]+(?:px)?%?|left|right|none|center", words)
+        if words and not is_size and not _FILE.fullmatch(words):
             walk.blocks.figures.append((words, call.text("image", "image1", "1")))
     if not walk.blocks.words:
         walk.blocks.flush()

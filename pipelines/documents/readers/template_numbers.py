@@ -9,15 +9,21 @@ import re
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
           "November", "December")
-_RANGE_WORDS = {"-": "–", "–": "–", "to": " to ", "and": " and ", "by": " by ", "x": " × ", "×": " × ", "or": " or ",
-                "to about": " to about ", "&ndash;": "–", "+/-": " ± ", "±": " ± ", "to(-)": " to ", "and(-)": " and ",
-                ",": ", ", ", and": ", and ", ", or": ", or ", "xx": " × ", "*": " × "}
-_UNITS = {"sqmi": "sq mi", "sqkm": "km²", "km2": "km²", "m2": "m²", "sqft": "sq ft", "ft2": "sq ft", "mi2": "sq mi",
-          "km/h": "km/h", "kph": "km/h", "C": "°C", "F": "°F", "K": "K", "m3": "m³", "km3": "km³", "cuft": "cu ft",
-          "ha": "hectares", "PD/sqkm": "/km²", "PD/sqmi": "/sq mi", "cm3": "cm³", "cc": "cc", "long ton": "long tons",
-          "impgal": "imp gal", "usgal": "US gal", "U.S.gal": "US gal", "°C": "°C", "°F": "°F", "acre": "acres",
-          "in2": "sq in", "cuyd": "cu yd", "cumi": "cu mi", "m/s": "m/s", "m3/s": "m³/s", "cuft/s": "cu ft/s",
-          "nmi": "nmi", "kn": "kn", "sqyd": "sq yd", "kg/m3": "kg/m³", "C-change": "°C", "F-change": "°F"}
+_NUMBER = re.compile(r"[-+−–]?[\d.,/⁄+]+(?:[eE]\d+)?")
+_RANGE_WORDS = {
+    "-": "–", "–": "–", "to": " to ", "and": " and ", "by": " by ", "x": " × ", "×": " × ",
+    "or": " or ", "to about": " to about ", "&ndash;": "–", "+/-": " ± ", "±": " ± ", "to(-)": " to ",
+    "and(-)": " and ", ",": ", ", ", and": ", and ", ", or": ", or ", "xx": " × ", "*": " × ",
+}
+_UNITS = {
+    "sqmi": "sq mi", "sqkm": "km²", "km2": "km²", "m2": "m²", "sqft": "sq ft", "ft2": "sq ft",
+    "mi2": "sq mi", "km/h": "km/h", "kph": "km/h", "C": "°C", "F": "°F", "K": "K", "m3": "m³",
+    "km3": "km³", "cuft": "cu ft", "ha": "hectares", "PD/sqkm": "/km²", "PD/sqmi": "/sq mi",
+    "cm3": "cm³", "cc": "cc", "long ton": "long tons", "impgal": "imp gal", "usgal": "US gal",
+    "U.S.gal": "US gal", "°C": "°C", "°F": "°F", "acre": "acres", "in2": "sq in", "cuyd": "cu yd",
+    "cumi": "cu mi", "m/s": "m/s", "m3/s": "m³/s", "cuft/s": "cu ft/s", "nmi": "nmi", "kn": "kn",
+    "sqyd": "sq yd", "kg/m3": "kg/m³", "C-change": "°C", "F-change": "°F",
+}
 
 
 def number_with_separators(text: str) -> str:
@@ -31,21 +37,17 @@ def number_with_separators(text: str) -> str:
 def conversion(values: list[str]) -> str:
     """The measure as given: `5|to|10|km|mi` → `5 to 10 km`. The converted value is not computed: a rounding
     that differs from the wiki's would be a wrong fact."""
-    out = []
+    out: list[str] = []
     for number, value in enumerate(values):
         if not value:
             continue
-        if number == 0 or re.fullmatch(r"[-+−–]?[\d.,/⁄+]+(?:[eE]\d+)?", value) and number < 7 and _is_number_place(out):
+        if number == 0 or (out[-1] in _RANGE_WORDS.values() and _NUMBER.fullmatch(value)):
             out.append(number_with_separators(value.replace("+", " ")))
         elif value.lower() in _RANGE_WORDS and out:
             out.append(_RANGE_WORDS[value.lower()])
         else:
             return "".join(out) + " " + _UNITS.get(value, value)
     return "".join(out)
-
-
-def _is_number_place(out: list[str]) -> bool:
-    return bool(out) and out[-1] in _RANGE_WORDS.values()
 
 
 def date_words(values: list[str], *, day_first: bool) -> str:

@@ -44,14 +44,17 @@ def formatted_number(call: Call) -> str:
     number = number_with_separators(values[0])
     if call.name == "unité" and len(values) > 1:
         unit = values[1]
-    power = f" × 10{mark.SUPER_ON}{call.text('e')}{mark.SUPER_OFF}" if call.name == "val" and call.text("e") else ""
-    unit = call.text("u", "ul", "unit") if power else unit
+    power = ""
+    if call.name == "val" and call.text("e"):
+        power = f" × 10{mark.SUPER_ON}{call.text('e')}{mark.SUPER_OFF}"
+        unit = call.text("u", "ul", "unit")
     return number + power + (f" {unit}" if unit else "")
 
 
 @words("date|start date and age|birth-date|death-date|birth date and age")
 def date(call: Call) -> str:
-    return date_words(call.positional(), day_first=call.text("df") in ("y", "yes") or call.language not in ("en", ""))
+    day_first = call.text("df") in ("y", "yes") or call.language not in ("en", "")
+    return date_words(call.positional(), day_first=day_first)
 
 
 @words("death date and age|birth year and age|death year and age|birth-date and age|death-date and age")
@@ -91,7 +94,8 @@ def circa(call: Call) -> str:
 @words("flag|flagathlete|flagioc|flagmedalist|flagioc2|fb|fbu|cr")
 def flag(call: Call) -> str:
     name = call.text("name", "1")
-    return f"{mark.LINK}{name}{mark.LINK_END}" if name and mark.LINK not in name and call.name == "flag" else name
+    is_country = name and mark.LINK not in name and call.name == "flag"
+    return f"{mark.LINK}{name}{mark.LINK_END}" if is_country else name
 
 
 @words("ill|illm|link-interwiki|red link")
@@ -104,7 +108,8 @@ def interlanguage(call: Call) -> str:
 @words("sortname")
 def sortname(call: Call) -> str:
     name = f"{call.text('1')} {call.text('2')}".strip()
-    return name if call.text("nolink") else f"{mark.LINK}{call.text('3') or name}{mark.LINK_TEXT}{name}{mark.LINK_END}"
+    target = call.text("3") or name
+    return name if call.text("nolink") else f"{mark.LINK}{target}{mark.LINK_TEXT}{name}{mark.LINK_END}"
 
 
 @words("sort|hs2|sort2|sortdate")
@@ -150,7 +155,10 @@ def joined(call: Call) -> str:
 def address(call: Call) -> str:
     target = call.text("1", "url")
     shown = call.text("2", "name", "mobile") or (target if call.name == "url" else "Official website")
-    return f"{mark.URL}{target if '://' in target else 'http://' + target}{mark.LINK_TEXT}{shown}{mark.LINK_END}" if target else ""
+    if not target:
+        return ""
+    full = target if "://" in target else "http://" + target
+    return f"{mark.URL}{full}{mark.LINK_TEXT}{shown}{mark.LINK_END}"
 
 
 @words("isbn|oclc|issn|doi|arxiv|pmid|jstor|pmc|asin|lccn|bibcode|s2cid|isbnt|hdl|ssrn|zbl|mr|ismn|rfc|ol")
@@ -182,7 +190,8 @@ def power(call: Call) -> str:
 
 @words("hms|ra|dec|deg2dms")
 def hours(call: Call) -> str:
-    return " ".join(value + unit for value, unit in zip(call.positional(), ("h", "m", "s"), strict=False) if value)
+    parts = zip(call.positional(), ("h", "m", "s"), strict=False)
+    return " ".join(value + unit for value, unit in parts if value)
 
 
 @words("legend|legend-line|legend2|legend inline")
@@ -200,7 +209,8 @@ def percentage(call: Call) -> str:
         return ""
 
 
-@words("bar percent|bar pixel|bartable|percentage bar|progress bar|composition bar|chset-cell|chset-ctrl|chset-left")
+@words("bar percent|bar pixel|bartable|percentage bar|progress bar|composition bar|chset-cell|chset-ctrl"
+       "|chset-left")
 def bar(call: Call) -> str:
     """A bar of a chart: its label and value."""
     values = positional(call)
@@ -236,7 +246,8 @@ def rounded(call: Call) -> str:
 
 @words("height|weight")
 def height(call: Call) -> str:
-    parts = [f"{call.text(unit)} {unit}" for unit in ("m", "cm", "ft", "in", "kg", "lb", "stlb") if call.text(unit)]
+    units = ("m", "cm", "ft", "in", "kg", "lb")
+    parts = [f"{call.text(unit)} {unit}" for unit in units if call.text(unit)]
     return " ".join(parts) or call.text("1")
 
 

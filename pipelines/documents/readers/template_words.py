@@ -41,16 +41,18 @@ def find(call: Call) -> Handler | None:
 
 
 _FIRST = """
-    nowrap|nobr|nobreak|nowr|small|smaller|big|larger|large|nobold|noitalic|noitalics|normal|center|sc|smallcaps
-    |smallcaps2|smallcaps all|unicode|tooltip|abbr|abbrlink|strong|em|bold|italic|mono|monospace|kbd|keypress|key
-    |key press|button|sub|sup|u|underline|strike|xt|mxt|tq|gray|red|green|blue|angle bracket|notatypo|not a typo
-    |sic|typo|vanchor|visible anchor|angbr|angbr ipa|ipalink|ipa link|ipablink|ipaslink|ipa|ipa1|ipa2|api|phonetic
-    |grapheme|gph|linktext|linktxt|script|rtl-lang|ltr-lang|nastaliq|hebrew|grc|polytonic|mvar|math|var|varserif
-    |serif|sans-serif|text|plain text|nocolor|longitem|map caption|caps|allcaps|vol.|issue|hsp|ruby|ruby-ja|furigana
-    |no wrap|nwr|avoid wrap|bracket|quoted|r-to-l|hilite|highlight|code|legend0|vert header|vertical header|cj|cjkv
-    |mark|ltr|rtl|script/hebrew|script/arabic|script/cyrillic|script/slavonic|script/nastaliq|script/greek
-    |script/coptic|allow wrap|align|left|right|citation needed span|clarify span|better source span|dubious span
-    |fact span|huge|xlarge|normalsize|nocaps|midsize|first|oq|quote inline|lower|literally|lit|etymology
+    nowrap|nobr|nobreak|nowr|small|smaller|big|larger|large|nobold|noitalic|noitalics|normal|center|sc|
+    smallcaps|smallcaps2|smallcaps all|unicode|tooltip|abbr|abbrlink|strong|em|bold|italic|mono|
+    monospace|kbd|keypress|key|key press|button|sub|sup|u|underline|strike|xt|mxt|tq|gray|red|green|
+    blue|angle bracket|notatypo|not a typo|sic|typo|vanchor|visible anchor|angbr|angbr ipa|ipalink|
+    ipa link|ipablink|ipaslink|ipa|ipa1|ipa2|api|phonetic|grapheme|gph|linktext|linktxt|script|rtl-lang|
+    ltr-lang|nastaliq|hebrew|grc|polytonic|mvar|math|var|varserif|serif|sans-serif|text|plain text|
+    nocolor|longitem|map caption|caps|allcaps|vol.|issue|hsp|ruby|ruby-ja|furigana|no wrap|nwr|
+    avoid wrap|bracket|quoted|r-to-l|hilite|highlight|code|legend0|vert header|vertical header|cj|cjkv|
+    mark|ltr|rtl|script/hebrew|script/arabic|script/cyrillic|script/slavonic|script/nastaliq|
+    script/greek|script/coptic|allow wrap|align|left|right|citation needed span|clarify span|
+    better source span|dubious span|fact span|huge|xlarge|normalsize|nocaps|midsize|first|oq|
+    quote inline|lower|literally|lit|etymology
 """
 
 
@@ -69,19 +71,21 @@ def transliteration(call: Call) -> str:
     return call.text("3", "2", "1")
 
 
-@words("color|colour|font color|fontcolor|fcolor|font colour|background color|bg|text color|resize|font|style|span"
-       "|color text|coloured text|font-size|fs")
+@words("color|colour|font color|fontcolor|fcolor|font colour|background color|bg|text color|resize|font"
+       "|style|span|color text|coloured text")
 def last(call: Call) -> str:
     values = positional(call)
     return call.text("text") or (values[-1] if values else "")
 
 
 _LANGUAGE_NAMES = dict(pair.split("=") for pair in sorted(name_set("""
-ar=Arabic hy=Armenian az=Azerbaijani bn=Bengali zh=Chinese cs=Czech da=Danish nl=Dutch en=English fi=Finnish fr=French ka=Georgian
-de=German el=Greek grc=Ancient_Greek he=Hebrew hi=Hindi hu=Hungarian is=Icelandic ga=Irish it=Italian ja=Japanese ko=Korean la=Latin
-lt=Lithuanian lv=Latvian no=Norwegian fa=Persian pl=Polish pt=Portuguese ro=Romanian ru=Russian sa=Sanskrit sr=Serbian sk=Slovak
-es=Spanish sv=Swedish th=Thai tr=Turkish uk=Ukrainian ur=Urdu vi=Vietnamese cy=Welsh yi=Yiddish sq=Albanian ca=Catalan eu=Basque
-bg=Bulgarian hr=Croatian mk=Macedonian sl=Slovene et=Estonian gd=Scottish_Gaelic id=Indonesian ms=Malay ta=Tamil kk=Kazakh
+ar=Arabic hy=Armenian az=Azerbaijani bn=Bengali zh=Chinese cs=Czech da=Danish nl=Dutch en=English
+fi=Finnish fr=French ka=Georgian de=German el=Greek grc=Ancient_Greek he=Hebrew hi=Hindi hu=Hungarian
+is=Icelandic ga=Irish it=Italian ja=Japanese ko=Korean la=Latin lt=Lithuanian lv=Latvian no=Norwegian
+fa=Persian pl=Polish pt=Portuguese ro=Romanian ru=Russian sa=Sanskrit sr=Serbian sk=Slovak es=Spanish
+sv=Swedish th=Thai tr=Turkish uk=Ukrainian ur=Urdu vi=Vietnamese cy=Welsh yi=Yiddish sq=Albanian
+ca=Catalan eu=Basque bg=Bulgarian hr=Croatian mk=Macedonian sl=Slovene et=Estonian gd=Scottish_Gaelic
+id=Indonesian ms=Malay ta=Tamil kk=Kazakh
 """)))
 
 
@@ -92,7 +96,9 @@ def lang_x(call: Call) -> str:
     if not code:
         code, values = (values[0] if values else ""), values[1:]
     shown = values[0] if values else call.text("text")
-    name = _LANGUAGE_NAMES.get(code.partition("-")[0], "").replace("_", " ") if call.language in ("en", "", "simple") else ""
+    name = ""
+    if call.language in ("en", "", "simple"):
+        name = _LANGUAGE_NAMES.get(code.partition("-")[0], "").replace("_", " ")
     if not shown or not name or call.text("label") in ("none", "-"):
         return shown
     romanised = values[1] if len(values) > 1 else ""
@@ -162,10 +168,10 @@ def pagename(call: Call) -> str:
 
 
 _SILENT = name_set("""
-plural grammar gender ns urlencode anchorencode padleft padright fullurl localurl filepath int numberofarticles
-numberofusers defaultsort defaultsortkey defaultcategorysort displaytitle currentyear currentmonth currentday
-currentmonthname currentday2 currenttime sitename server namespace revisionid sortkey ключ_сортировки сортування
-сортиране ordena sortierung currentdow localyear localmonth
+plural grammar gender ns urlencode anchorencode padleft padright fullurl localurl filepath int
+numberofarticles numberofusers defaultsort defaultsortkey defaultcategorysort displaytitle currentyear
+currentmonth currentday currentmonthname currentday2 currenttime sitename server namespace revisionid
+sortkey ключ_сортировки сортування сортиране ordena sortierung currentdow localyear localmonth
 """)
 
 

@@ -60,10 +60,13 @@ def read_wikitext(title: str, text: str | None, site: SiteInfo, *,
         if was_enabled:
             gc.enable()
     counts = {name: n for name, n in walk.counts.items() if n}
+    if not reason and walk.counts["too_deep"]:
+        reason = "blocks nested too deep"
     if reason:
         return ReadResult(nodes, "degraded", reason, counts)
     if len(nodes) == 1:
-        return ReadResult(nodes, "empty", "no text" if not (text or "").strip() else "no visible words", counts)
+        reason = "no visible words" if (text or "").strip() else "no text"
+        return ReadResult(nodes, "empty", reason, counts)
     if walk.is_disambiguation:
         return ReadResult(nodes, "disambiguation", "disambiguation page", counts)
     return ReadResult(nodes, "parsed", None, counts)

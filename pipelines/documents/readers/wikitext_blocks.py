@@ -15,6 +15,9 @@ from pipelines.documents.readers.wikitext_inline import render
 from pipelines.documents.tree import Span, TreeBuilder
 
 LIST_TAGS = {"*": ("ul", "li"), "#": ("ol", "li"), ":": ("dl", "dd"), ";": ("dl", "dt")}
+MAX_OPEN = 60
+"""Open nodes at most; what would open more leaves its words in the innermost one."""
+MAX_LIST_DEPTH = 20
 _WIKI_LIST = frozenset(("list", "item"))
 _BARRIERS = frozenset(("root", "cell"))
 """Kinds of open nodes that a heading or a block tag inside them cannot close."""
@@ -67,7 +70,8 @@ class Blocks:
             parent.owns = parent.kind in _OWNERS and self.tree.is_empty(parent.node_id)
             return
         if entry.kind != "row" and entry.kind != "cell" and entry.kind != "item":
-            self.tree.set_source_ref(entry.node_id, self.lines.span(entry.line, max(entry.line, self.last_line)))
+            last = max(entry.line, self.last_line)
+            self.tree.set_source_ref(entry.node_id, self.lines.span(entry.line, last))
         self.tree.close()
 
     def pop_to(self, entry: Open) -> None:
@@ -89,6 +93,13 @@ class Blocks:
         if entry is not None:
             self.pop_to(entry)
             self.pop()
+
+    def is_too_deep(self) -> bool:
+        """Whether another container must not be opened: paths, and so the work, grow with the depth."""
+        if len(self.stack) < MAX_OPEN:
+            return False
+        self.counts["too_deep"] += 1
+        return True
 
     # Words
 
@@ -118,13 +129,14 @@ class Blocks:
     def put(self, text: str, spans: tuple[Span, ...]) -> None:
         """Words as the own text of the innermost node if they are its first, else as a paragraph in it."""
         top = self.place()
+        first, last = self.words_line, self.last_line
+        source_ref = self.lines.span(first, last if last > first else first)
         if top.owns:
             top.owns = False
             self.tree.set_text(top.node_id, text, spans)
-            self.tree.set_source_ref(top.node_id, self.lines.span(self.words_line, max(self.words_line, self.last_line)))
+            self.tree.set_source_ref(top.node_id, source_ref)
         else:
-            self.tree.add("p", text=text, spans=spans,
-                          source_ref=self.lines.span(self.words_line, max(self.words_line, self.last_line)))
+            self.tree.add("p", text=text, spans=spans, source_ref=source_ref)
 
     def add(self, tag: str, text: str, spans: tuple[Span, ...] = (),
             attrs: dict[str, str] | None = None) -> None:
@@ -179,6 +191,9 @@ class Blocks:
     def list_item(self, prefix: str) -> None:
         """Open the item of a line that begins with these list marks, as MediaWiki nests them."""
         self.flush()
+        if len(prefix) > MAX_LIST_DEPTH:
+            self.counts["too_deep"] += 1
+            prefix = prefix[:MAX_LIST_DEPTH]
         stack = self.stack
         base = len(stack)
         while stack[base - 1].kind in _WIKI_LIST:

@@ -32,12 +32,12 @@ _CUT = {
 _RAW = {"nowiki", "pre", "math", "chem", "ce", "syntaxhighlight", "source"}
 _REWRITTEN = {"gallery", "imagemap", "poem"}
 _TRANSPARENT = name_set("""
-span small big u s del ins strike font abbr bdi bdo mark q rb rp rt rtc ruby time data wbr onlyinclude noinclude
-translate tvar languages blink nobr acronym label a img
+span small big u s del ins strike font abbr bdi bdo mark q rb rp rt rtc ruby time data wbr onlyinclude
+noinclude translate tvar languages blink nobr acronym label a img
 """)
 _BLOCK = name_set("""
-div center p hr blockquote ul ol dl li dt dd table caption tr th td thead tbody tfoot h1 h2 h3 h4 h5 h6 section
-article aside nav header footer main address figure figcaption details summary colgroup col
+div center p hr blockquote ul ol dl li dt dd table caption tr th td thead tbody tfoot h1 h2 h3 h4 h5 h6
+section article aside nav header footer main address figure figcaption details summary colgroup col
 """)
 
 
@@ -252,7 +252,9 @@ def _gallery(inner: str) -> str:
     out = []
     for line in inner.split("\n"):
         name, _, caption = line.strip().partition("|")
-        out.append(f"[[{name if ':' in name else 'File:' + name}|thumb|{caption}]]" if name and caption else "")
+        if name and ":" not in name:
+            name = "File:" + name
+        out.append(f"[[{name}|thumb|{caption}]]" if name and caption else "")
     return "\n".join(out)
 
 

@@ -53,8 +53,9 @@ class BlockTags:
             blocks.form = name if kind == "open" else "p"
         elif name == "blockquote":
             if kind == "open":
-                blocks.place()
-                blocks.push("quote", "blockquote")
+                if not blocks.is_too_deep():
+                    blocks.place()
+                    blocks.push("quote", "blockquote")
             else:
                 blocks.close_kind("quote")
         elif name in _LISTS:
@@ -66,8 +67,9 @@ class BlockTags:
         blocks = self.blocks
         if name in ("ul", "ol", "dl"):
             if kind == "open":
-                blocks.place()
-                blocks.push("hlist", name, value=name)
+                if not blocks.is_too_deep():
+                    blocks.place()
+                    blocks.push("hlist", name, value=name)
             else:
                 blocks.close_kind("hlist")
             return

@@ -39,10 +39,10 @@ def render(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: boo
         raw = _SPACES.sub(" ", raw)
     if "''" in raw:
         raw = mark_quotes(raw)
-    return _run(raw, stash, counts, keep_lines)
+    return _run(raw, stash, keep_lines)
 
 
-def _run(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: bool) -> tuple[str, tuple[Span, ...]]:
+def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[Span, ...]]:
     """Go through the pieces once; `out` holds the words so far, `length` their sum."""
     parts = _PIECES(raw)
     out: list[str] = []
@@ -57,8 +57,8 @@ def _run(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: bool)
         out.append(first)
         length = len(first)
         after_space = squeeze and first[-1] == " "
-    for char, target, words, other, text in zip(parts[1::5], parts[2::5], parts[3::5], parts[4::5], parts[5::5],
-                                                strict=True):
+    pieces = zip(parts[1::5], parts[2::5], parts[3::5], parts[4::5], parts[5::5], strict=True)
+    for char, target, words, other, text in pieces:
         shown = ""
         if target is not None:
             # A link of plain words: most pieces are.
@@ -131,8 +131,9 @@ def _finish(text: str, spans: list[Span], keep_lines: bool) -> tuple[str, tuple[
     if len(spans) > 1:
         spans.sort(key=_span_order)
     if start or cut < len(text):
-        spans = [Span(min(max(span.begin - start, 0), len(kept)), max(min(span.end, cut) - start, 0), span.kind,
-                      span.target) for span in spans]
+        size = len(kept)
+        spans = [Span(min(max(begin - start, 0), size), min(max(end - start, 0), size), kind, target)
+                 for begin, end, kind, target in spans]
     return kept, tuple([span for span in spans if span.begin < span.end
                         or (span.kind == "template" and span.begin == span.end)])
 

@@ -29,7 +29,7 @@ _OPTION = re.compile(
     r"|sağ|sol|orta|pienoiskuva|oikea|vasen|keskellä|अंगूठाकार|दाएँ|बाएँ|jmpl|kiri|kanan|pus"
     r")\s*|\s*\d*\s*(?:x\s*\d+)?\s*(?:px|пкс|пкс\.|píxeles|rpx)\s*(?:px)?\s*|\s*(?:upright|hochkant|redresse|alt|link|page"
     r"|lang|class|thumbtime|start|end|verweis|seite|альт|alternativtext|thumb|lien|enlace|посилання|ссылка"
-    r"|thế|liên_kết|nhỏ|phải|upright|verticale|mini|miniatur|վերև|այլ|жирлиш|minh|größe)\s*=[^|]*)", re.IGNORECASE)
+    r"|thế|liên_kết|nhỏ|phải|verticale|mini|miniatur|վերև|այլ|größe)\s*=[^|]*)", re.IGNORECASE)
 
 
 class LinkReader:
@@ -145,6 +145,25 @@ class LinkReader:
         return f"{mark.URL}{_NO_MARKS.sub('', address)}{mark.LINK_TEXT}{words}{mark.LINK_END}", at + 1
 
 
+
+    def argument(self, at: int) -> tuple[str, int]:
+        """`{{{name|default}}}`: its default is what shows; (marked words, index behind it)."""
+        tokens = self.tokens
+        depth = begin = 0
+        at += 1
+        while True:
+            kind = type(tokens[at])
+            if kind is mw.ArgumentOpen:
+                depth += 1
+            elif kind is mw.ArgumentSeparator and not depth and not begin:
+                begin = at + 1
+            elif kind is mw.ArgumentClose:
+                if not depth:
+                    break
+                depth -= 1
+            at += 1
+        self.counts["template_arguments"] += 1
+        return (self.inline_text(begin, at) if begin else ""), at + 1
 
     def inline_text(self, begin: int, end: int, is_caption: bool = False) -> str:
         """The tokens [begin, end) as one string of marked words. In a caption NUL stands for its pipes."""

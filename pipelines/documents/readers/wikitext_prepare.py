@@ -61,8 +61,8 @@ _TWICE = re.compile(r"&amp;(?=#?\w{2,10};)")
 _TABLE = re.compile(r"(?m)^([ \t:;*#\x01]*)\{\|(?!\|?\})")
 _LINK = re.compile(r"\[\[([^\[\]{}|\n:=\x1f\x02]+)(?:\|([^\[\]{}|\n:=]+))?\]\]")
 _DOUBLE_UNDERSCORE = re.compile(r"__[^\W\d_a-z]{3,}__")
-_PIPES = {"!": mark.PIPE, "!!": mark.PIPE * 2, "(!": "{" + mark.PIPE, "!)": mark.PIPE + "}", "!-": mark.PIPE + "-",
-          "!+": mark.PIPE + "+", "=": mark.EQUALS, "pipe": mark.PIPE}
+_PIPES = {"!": mark.PIPE, "!!": mark.PIPE * 2, "(!": "{" + mark.PIPE, "!)": mark.PIPE + "}",
+          "!-": mark.PIPE + "-", "!+": mark.PIPE + "+", "=": mark.EQUALS}
 _PIPE = re.compile(r"\{\{\s*(!!?|\(!|![)+-]|=)\s*\}\}")
 
 

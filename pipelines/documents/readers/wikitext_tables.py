@@ -46,9 +46,10 @@ class TableLines:
                 blocks.close_lists()
             self.item_line = self.after_marks = False
             blocks.form = "p"
-            blocks.open_table("wiki")
-            self.attrs_line = True
-            blocks.words.append(line[1:])
+            if not blocks.is_too_deep():
+                blocks.open_table("wiki")
+                self.attrs_line = True
+                blocks.words.append(line[1:])
             return
         if line.startswith("|}"):
             blocks.close_table()
@@ -120,10 +121,10 @@ class TableLines:
         """An HTML tag of a table."""
         blocks = self.blocks
         if name == "table":
-            if kind == "open":
+            if kind == "open" and not blocks.is_too_deep():
                 is_infobox = bool(_INFOBOX.search(values.get("class", "")))
                 blocks.open_table("html", {"infobox": ""} if is_infobox else None)
-            elif blocks.tables and blocks.tables[-1].value == "html":
+            elif kind == "close" and blocks.tables and blocks.tables[-1].value == "html":
                 blocks.close_table()
             return
         if not blocks.tables:

@@ -134,8 +134,8 @@ class TemplateReader:
         if not call.ranges:
             self.counts["navigation"] += 1
             return True
-        named = [name for name in call.ranges if not name.isdigit()]
-        if len(named) >= _TABLE_PARAMETERS and sum(1 for name in named if call.text(name)) >= _TABLE_PARAMETERS:
+        named = [name for name in call.ranges if not name.isdigit() and call.text(name)]
+        if len(named) >= _TABLE_PARAMETERS:
             is_lead = not any(entry.kind == "section" for entry in self.blocks.stack)
             template_blocks.parameter_table(self, call, "infobox" if is_lead else "template")
             self.counts["tables_of_parameters"] += 1

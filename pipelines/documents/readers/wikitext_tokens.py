@@ -40,7 +40,8 @@ def default_source() -> TokenSource:
     return c_tokens if CTokenizer is not None else python_tokens
 
 
-_MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|\||=|(?:^|(?<=\n))(?:[*#:;]+|-{4,}|={1,6}[^\n]+=[ \t\x01]*(?=\n|$))")
+_MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|\||=|(?:^|(?<=\n))"
+                     r"(?:[*#:;]+|-{4,}|={1,6}[^\n]+=[ \t\x01]*(?=\n|$))")
 
 
 def linear_tokens(text: str) -> Tokens:
@@ -75,7 +76,9 @@ def linear_tokens(text: str) -> Tokens:
             else:
                 out.append(mw.Text(text="|"))
         elif found == "=":
-            if not stack or stack[-1] != "{{" or has_key[-1] or mw.TemplateParamSeparator not in map(type, out[-2:]):
+            if not stack or stack[-1] != "{{" or has_key[-1]:
+                continue
+            if mw.TemplateParamSeparator not in map(type, out[-2:]):
                 continue
             flush(begin)
             out.append(mw.TemplateParamEquals())

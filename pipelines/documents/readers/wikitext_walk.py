@@ -2,8 +2,8 @@
 
 What belongs here: what each token means where it stands. How blocks nest is in `wikitext_blocks.py`, what
 templates say in `wikitext_templates.py`, what links are in `wikitext_links.py`, table lines in
-`wikitext_tables.py`, block tags in `wikitext_html.py`. A token is visited once at block level and once where a template or link needs its
-words as a string.
+`wikitext_tables.py`, block tags in `wikitext_html.py`. A token is visited once at block level and once where
+a template or link needs its words as a string.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
 
     def sub_walk(self, begin: int, end: int) -> None:
         """Read a template's parameter as blocks: it starts on a line of its own."""
-        if self.n_nested >= 40:
+        if self.n_nested >= 40 or self.blocks.is_too_deep():
             self.inline(self.inline_text(begin, end))
             return
         self.n_nested += 1

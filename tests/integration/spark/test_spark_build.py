@@ -105,7 +105,7 @@ def test_each_page_became_a_document_with_its_status(built: DataFolder) -> None:
 
 def test_the_stored_rows_are_a_tree_with_sentences_and_passages(built: DataFolder) -> None:
     reader = TableReader(built)
-    rows = reader.rows_of_documents("tree_nodes", [f for f in Node._fields], ["testwiki:1"], ("node_id",))
+    rows = reader.rows_of_documents("tree_nodes", list(Node._fields), ["testwiki:1"], ("node_id",))
     tree = Document("testwiki:1", [Node(**{
         **row, "path": tuple(row["path"]), "heading_path": tuple(row["heading_path"]),
         "spans": tuple(Span(**span) for span in row["spans"])}) for row in rows])
@@ -114,7 +114,7 @@ def test_the_stored_rows_are_a_tree_with_sentences_and_passages(built: DataFolde
     lead = next(node for node in tree if node.tag == "p")
     assert {(span.kind, lead.text[span.begin:span.end]) for span in lead.spans} == {
         ("strong", "Owls"), ("link", "birds")}
-    for sentence in reader.rows_of_documents("sentences", None or ("node_id", "begin", "end", "text"),
+    for sentence in reader.rows_of_documents("sentences", ("node_id", "begin", "end", "text"),
                                              ["testwiki:1"]):
         assert tree[sentence["node_id"]].text[sentence["begin"]:sentence["end"]] == sentence["text"]
     (unit,) = reader.rows_of_documents("units", ("unit_id", "text", "node_ids", "n_tokens"), ["testwiki:1"])

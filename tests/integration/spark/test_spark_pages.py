@@ -128,7 +128,7 @@ def test_a_full_snapshot_deletes_what_is_in_none_of_its_files(
 def test_a_dump_that_does_not_name_its_wiki_needs_a_name(
         spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "unnamed.xml", [PageSource(1, "One")], wiki=None)
-    result = ingest_dump_files(spark, data, profile, [dump])
+    result = ingest_dump_files(NoSession(), data, profile, [dump])
     assert isinstance(result.files[0].error, UserError)
     assert "--wiki" in result.failures[str(dump)]
     named = ingest_dump_files(spark, data, profile, [dump], wiki="enwiki")

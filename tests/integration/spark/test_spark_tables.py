@@ -137,8 +137,8 @@ def test_delta_rs_reads_and_appends_to_tables_that_spark_made(spark: SparkSessio
     found = spark.read.format("delta").load(nodes.table("tree_nodes")).where("doc_id = 'w:3'").collect()
     assert [(row["attrs"], row["parent_id"], row["text"]) for row in found] == [({"a": "b"}, None, "T")]
     for fault in ({"kind": "odd"}, {"level": 9}, {"tag": ""}):
+        bad = pa.Table.from_pylist([{**good, **fault}], schema=schema)
         with pytest.raises(DeltaError, match="validation"):
-            bad = pa.Table.from_pylist([{**good, **fault}], schema=schema)
             write_deltalake(nodes.table("tree_nodes"), bad, mode="append")
 
 

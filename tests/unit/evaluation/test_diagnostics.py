@@ -1,4 +1,4 @@
-"""SE and EACE against the formulas of METHODS §5, worked out with the natural logarithm."""
+"""SE and EACE against the formulas of docs/evaluation.md, worked out with the natural logarithm."""
 
 from __future__ import annotations
 

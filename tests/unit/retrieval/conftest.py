@@ -137,10 +137,10 @@ def sample_rows() -> Rows:
 
 
 @pytest.fixture(scope="session")
-def build_data(sample_rows: Rows) -> Callable[[Path], tuple[DataFolder, Release]]:
+def build_data(sample_rows: Rows) -> Callable[[Path | str], tuple[DataFolder, Release]]:
     """A function that builds the sample corpus, with one release, in a folder."""
 
-    def build(root: Path) -> tuple[DataFolder, Release]:
+    def build(root: Path | str) -> tuple[DataFolder, Release]:
         data = DataFolder.at(root)
         versions = {name: write_table(data, name, sample_rows[name]) for name in CORPUS_TABLES}
         return data, publish_release(data, versions, profile_by_name("fast"))
@@ -149,7 +149,7 @@ def build_data(sample_rows: Rows) -> Callable[[Path], tuple[DataFolder, Release]
 
 
 @pytest.fixture(scope="session")
-def shared_data(build_data: Callable[[Path], tuple[DataFolder, Release]],
+def shared_data(build_data: Callable[[Path | str], tuple[DataFolder, Release]],
                 tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """A built folder that tests only read."""
     return build_data(tmp_path_factory.mktemp("corpus") / "data")[0]

@@ -156,7 +156,7 @@ def test_ask_loads_no_engine_and_prints_evidence_with_citations(shared_data: Dat
                           capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
     assert re.search(r"^\[1\] .+ \(enwiki:\d+, score \d\.\d{3}\)$", done.stdout, re.MULTILINE)
-    assert re.search(r"^      enwiki:\d+@1\.1#/[\d/]+", done.stdout, re.MULTILINE)
+    assert re.search(r"^    enwiki:\d+@1\.1#/[\d/]+", done.stdout, re.MULTILINE)
     assert re.search(rf"^{re.escape(method)}, release 1: \d+ of 1000 tokens", done.stdout, re.MULTILINE)
 
 

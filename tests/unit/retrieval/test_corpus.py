@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipelines.cleanup import clean_up
 from pipelines.errors import UserError
 from pipelines.methods.base import Filters, RetrievalCorpus
 from pipelines.models.encoder import load_encoder
 from pipelines.models.tokens import load_token_counter
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.retrieval.terms import terms
-from pipelines.settings import ENCODER_NAME, DataFolder, cache_folder
+from pipelines.settings import ENCODER_NAME, DataFolder, cache_folder, profile_by_name
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -127,6 +128,20 @@ def test_an_unknown_release_and_an_empty_folder_are_explained(shared_data: DataF
         ReleasedCorpus.open(shared_data, 7)
     with pytest.raises(UserError, match=r"no published release.*espalier build"):
         ReleasedCorpus.open(str(tmp_path / "nothing"))
+
+
+def test_a_data_folder_behind_an_address(build_data: Any, tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_STATE", str(tmp_path / "state"))
+    (tmp_path / "store").mkdir()
+    data, release = build_data(f"file://{tmp_path}/store")
+    corpus = ReleasedCorpus.open(data.root)
+    assert corpus.release == release
+    hits = corpus.search_dense("How cold are the nights in the Sahara?", 2)
+    assert corpus.document(hits[0].doc_id).title == "Algeria"
+    assert len(corpus.search_sparse("algeria", 2)) == 2
+    assert clean_up(data, profile_by_name("fast")).releases == []
+    assert ReleasedCorpus.open(data).search_dense("How cold are the nights in the Sahara?", 2) == hits
 
 
 COLD = """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -280,6 +283,30 @@ def test_damage_is_one_clear_error(small: Corpus, damage: str) -> None:
         shutil.rmtree(folder)
     with pytest.raises(RunFailure, match=r"index .*indexes/1/dense: .*espalier build.*espalier release use"):
         opened(small.data, "indexes/1/dense")
+
+
+FULL = """
+import resource, sys
+from pipelines.errors import RunFailure
+from pipelines.settings import DataFolder, profile_by_name
+from training.build_index import build_indexes
+data = DataFolder.at(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    build_indexes(data, profile_by_name("fast").model_copy(update={"encoder": "m"}), {}, 1)
+except RunFailure as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [500, 20_000])
+def test_a_full_disk_is_one_clear_error(small: Corpus, limit: int) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, small.data.root, str(limit)], capture_output=True,
+                          text=True, check=False)
+    assert re.match(r"index .*/indexes/1/(dense|sparse): it could not be built \(.*run the command again",
+                    done.stdout), done.stdout + done.stderr
+    # With room again, the same command completes it.
+    assert ids(small.build(profile()).search(QUERIES[0], 5)) == small.exact(QUERIES[0], 5)
 
 
 def test_digests_are_compared_once_for_each_state_of_the_files(
