@@ -7,12 +7,16 @@ no row differs: a Delta MERGE that changes nothing still rewrites files and make
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -22,6 +26,7 @@ from pipelines.settings import DataFolder, Profile
 from pipelines.storage import BUCKETS_PROPERTY, RETENTION, SAMPLE_CHARACTERS, TableReader, table_exists
 
 CONFLICT_RETRIES = 3
+CAUSE_CHARACTERS = 500
 CHANGE = "_change"
 """Column of prepared differences: insert, update or delete."""
 
@@ -194,7 +199,8 @@ def _merge(spark: SparkSession, data: DataFolder, table: Table, differences: Dat
     differences = differences.persist()
     try:
         groups = [CHANGE, *([table.partition_by] if table.partition_by else [])]
-        counted = differences.groupBy(*groups).count().collect()
+        with _explained(table.name):
+            counted = differences.groupBy(*groups).count().collect()
         totals = {kind: sum(row["count"] for row in counted if row[CHANGE] == kind)
                   for kind in ("insert", "update", "delete")}
         changes = RowChanges(totals["insert"], totals["update"], totals["delete"])
@@ -212,12 +218,13 @@ def _merge(spark: SparkSession, data: DataFolder, table: Table, differences: Dat
         assignments: dict[str, Any] = {f"`{name}`": F.col(f"s.`{name}`") for name in table.column_names}
         from delta.tables import DeltaTable
 
-        (DeltaTable.forPath(spark, data.table(table.name)).alias("t")
-         .merge(differences.alias("s"), condition)
-         .whenMatchedDelete(f"s.{CHANGE} = 'delete'")
-         .whenMatchedUpdate(set=assignments)
-         .whenNotMatchedInsert(f"s.{CHANGE} <> 'delete'", values=assignments)
-         .execute())
+        with _explained(table.name):
+            (DeltaTable.forPath(spark, data.table(table.name)).alias("t")
+             .merge(differences.alias("s"), condition)
+             .whenMatchedDelete(f"s.{CHANGE} = 'delete'")
+             .whenMatchedUpdate(set=assignments)
+             .whenNotMatchedInsert(f"s.{CHANGE} <> 'delete'", values=assignments)
+             .execute())
         return changes
     finally:
         differences.unpersist()
@@ -228,7 +235,33 @@ def append_rows(data: DataFolder, name: str, rows: DataFrame) -> None:
     table = TABLES[name]
     if table.partition_by:
         rows = rows.hint("rebalance", table.partition_by).sortWithinPartitions(table.partition_by, *table.key)
-    rows.write.format("delta").mode("append").save(data.table(name))
+    with _explained(name):
+        rows.write.format("delta").mode("append").save(data.table(name))
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Turn what Spark raises while it makes and writes rows into a RunFailure with the one line that says
+    why; a conflict with another writer stays what it is."""
+    from delta.exceptions import DeltaConcurrentModificationException
+
+    try:
+        yield
+    except DeltaConcurrentModificationException:
+        raise
+    except (PySparkException, Py4JJavaError) as error:
+        raise RunFailure(f"table {name}", _cause(str(error)), "rows that Spark can make and Delta accepts",
+                         "Nothing was committed. Remove the cause and run again; --debug shows the whole trace."
+                         ) from error
+
+
+def _cause(trace: str) -> str:
+    """The line of a Java or Python trace that says why: Delta's own message, else the last exception."""
+    if match := re.search(r"\[DELTA_[\w.]+\][^\n]*(?:\n - [^\n]*)*", trace):
+        return " ".join(match[0].split())[:CAUSE_CHARACTERS]
+    lines = [line.strip() for line in trace.splitlines() if line.strip()]
+    causes = [line for line in lines if re.match(r"(?:Caused by: )?[\w.]+(?:Error|Exception|Failure)\b", line)]
+    return (causes or lines or ["no message"])[-1][:CAUSE_CHARACTERS]
 
 
 def write_differences(spark: SparkSession, data: DataFolder, name: str,

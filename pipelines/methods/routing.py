@@ -1,10 +1,10 @@
 """What a router reads and writes: the router text of a retrieval subtree and the grammar of its actions.
 
-Paper 2510.04293, section 3.3, with the choices of docs/methods.md. A router text is the question and one node a
-line, `id: text` behind one tab a level. A router answers with one action a line, `[ANSWER] id: first words`
-or `[EXPAND] id: heading`, or with the one line `Cannot answer`. Parsing counts what is not legal: *expelled*
-(a node of the document, but of the wrong kind, not shown, or with other words), *unknown* (no such node);
-an output from which nothing usable comes, and that is no refusal, is *collapsed*.
+Paper 2510.04293, section 3.3, with the choices of docs/methods.md. A router text is the question and one
+node a line, `id: text` behind one tab a level. A router answers with one action a line, `[ANSWER] id: first
+words` or `[EXPAND] id: heading`, or with the one line `Cannot answer`. Parsing counts what is not legal:
+*expelled* (a node of the document, but of the wrong kind, not shown, or with other words), *unknown* (no such
+node); an output from which nothing usable comes, and that is no refusal, is *collapsed*.
 
 What belongs here: text and grammar. What does not: routers (`similarity_router.py`) and the loop (`rdr2.py`).
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ __all__ = ["DumpError", "Page", "SiteInfo", "bz2_stream_offsets", "iter_pages", 
            "sample_dump_path"]
 
 _SAMPLE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+_ELEMENT = re.compile(r"<([\w:.-]+)")
 _REPLACED_CONTROL = "\ufdd0"
 
 
@@ -94,6 +96,7 @@ class _Pages:
         self.root_seen = self.root_closed = False
         self.n_pages = 0
         self.offset = 0
+        self.head = b""
 
     def close(self) -> None:
         self.bytes.close()
@@ -116,27 +119,27 @@ class _Pages:
             try:
                 piece = next(self.bytes)
                 self.offset = piece.offset
+                if not piece.n_before:
+                    self.head = piece.data[:4096]
                 self.parser.feed(_legal(piece.data))
             except StopIteration:
                 break
             except (etree.XMLSyntaxError, DumpError) as error:
                 fault = error
             yield from self._events()
-            if self.root_seen is False and fault is None and piece.n_before > 1 << 20:
-                fault = self._error("no element <mediawiki> in the first MiB", "a MediaWiki XML export")
+            if not self.root_seen and fault is None and piece.n_before > 1 << 20:
+                fault = self._error(self._first_element(), "a MediaWiki XML export")
         if fault is not None:
             raise self._translated(fault) from None
         if not self.root_closed:
-            found = "the file ends before </mediawiki>" if self.root_seen else "no XML element in it"
+            found = "the file ends before </mediawiki>" if self.root_seen else self._first_element()
             raise self._error(found, "a complete MediaWiki XML export")
 
     def _events(self) -> Iterator[Any]:
         for event, element in self.parser.read_events():
             name = etree.QName(element).localname
             if event == "start":
-                if not self.root_seen:
-                    if name != "mediawiki":
-                        raise self._error(f"the first element is <{name}>", "a MediaWiki XML export")
+                if name == "mediawiki" and not self.root_seen:
                     self.root_seen = True
                     self.info = SiteInfo.from_root(element)
             elif name == "siteinfo":
@@ -145,6 +148,12 @@ class _Pages:
                 yield element
             elif name == "mediawiki":
                 self.root_closed = True
+
+    def _first_element(self) -> str:
+        """What the file is, where it is no dump: for an error."""
+        encoding = "utf-16" if self.head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+        match = _ELEMENT.search(self.head.decode(encoding, "replace"))
+        return f"the first element is <{match[1]}>" if match else "no XML element in it"
 
     def _translated(self, fault: Exception) -> DumpError:
         if isinstance(fault, DumpError):

@@ -19,7 +19,10 @@ Stashed = tuple[str, str, dict[str, str]]
 _TAG = re.compile(r"<(?:!--|(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/;][^<>]*(?:<!--[^<>]*-->[^<>]*)*)?)>)")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>|]+))")
 _HEADING_LINE = re.compile(r"\n={1,6}[^\n]+=[ \t]*(?=\n|$)")
-_FOOTNOTE_LIMIT = 200
+_FOOTNOTE_LIMIT = 1000
+"""Characters that an unclosed footnote may take with it, at most to the end of its line."""
+_UNCLOSED_NOTES = 3
+"""A page with more unclosed footnotes keeps their words."""
 
 _CUT = {
     "ref": "references", "references": "references", "timeline": "graphics", "score": "graphics",
@@ -58,7 +61,7 @@ class Cutter:
         self.line = 0
         self.lower: str | None = None
         self.no_closer: set[str] = set()
-        self.n_unclosed_notes = 0
+        self.keeps_notes: bool | None = None
 
     def run(self) -> str:
         for match in _TAG.finditer(self.text):
@@ -200,12 +203,14 @@ class Cutter:
         # Without an end of its own a footnote ends with its line. On a page full of such marks they are
         # noise rather than footnotes, and the words stay.
         self.counts["unclosed_references"] += 1
-        self.n_unclosed_notes += 1
+        if self.keeps_notes is None:
+            n_open = sum(1 for _ in _NESTED_NOTE.finditer(self.text))
+            self.keeps_notes = n_open - len(_NOTE_END.findall(self.text)) > _UNCLOSED_NOTES
         line_end = self.text.find("\n", end)
-        if self.n_unclosed_notes > 3 or line_end - end > _FOOTNOTE_LIMIT * 5:
+        line_end = len(self.text) if line_end < 0 else line_end
+        if self.keeps_notes or line_end - end > _FOOTNOTE_LIMIT:
             self._replace(begin, end, mark.NOTHING)
             return
-        line_end = len(self.text) if line_end < 0 else line_end
         nested = self.text.find("<", end, line_end)
         self._replace(begin, nested if nested >= 0 else line_end, mark.NOTHING)
 
@@ -244,6 +249,7 @@ class Cutter:
 
 
 _CAPITAL_CLOSER = re.compile(r"</[a-z]*[A-Z]")
+_NOTE_END = re.compile(r"</ref\s*>", re.IGNORECASE)
 _NESTED_NOTE = re.compile(r"<ref(?:\s[^<>]*[^/<>])?>", re.IGNORECASE)
 
 

@@ -53,6 +53,7 @@ def prepare(text: str) -> Prepared:
     text = _simple_links(text)
     if "{|" in text:
         text = _TABLE.sub(r"\1" + mark.TABLE_OPEN, text)
+    text = _tame(text, counts)
     text, n_unclosed, depth = balance(text, counts)
     return Prepared(text, stash, counts, lines, n_unclosed, depth)
 
@@ -86,6 +87,56 @@ def _simple_links(text: str) -> str:
     out += [f"\x11{target}\x12{words}\x13{rest}" if words else f"\x11{target}\x13{rest}"
             for target, words, rest in zip(parts[1::3], parts[2::3], parts[3::3], strict=True)]
     return "".join(out)
+
+
+_ADDRESS = re.compile(r"\[(?=(?:[a-z]{3,8}:)?//|mailto:|news:)")
+_ADDRESS_LINE = re.compile(r"\[(?=(?:[a-z]{3,8}:)?//|mailto:|news:)|\]|\n")
+_EQUALS_LINE = re.compile(r"(?:\A|\n)=[^\n]*")
+_MANY = 40
+
+
+def _tame(text: str, counts: Counter[str]) -> str:
+    """Take the sting out of what the tokenizer reads in quadratic time: `[http` without an end on its line,
+    and a line of many `=`. Ordinary pages stay as they are."""
+    if sum(1 for _ in _ADDRESS.finditer(text)) > _MANY:
+        holes: list[tuple[int, int]] = []
+        opened: list[int] = []
+        for match in _ADDRESS_LINE.finditer(text):
+            if match[0] == "[":
+                opened.append(match.start())
+            elif match[0] == "]":
+                if opened:
+                    opened.pop()
+            else:
+                holes.extend((begin, 1) for begin in opened)
+                opened.clear()
+        holes.extend((begin, 1) for begin in opened)
+        if holes:
+            counts["unclosed_openings"] += len(holes)
+            text = _without(text, sorted(holes))
+    if any(match[0].count("=") > _MANY for match in _EQUALS_LINE.finditer(text)):
+        text = _EQUALS_LINE.sub(_few_equals, text)
+    return text
+
+
+def _few_equals(match: re.Match[str]) -> str:
+    line = match[0]
+    if line.count("=") <= _MANY:
+        return line
+    bare = line.rstrip(" \t=")
+    start = len(line) - len(line.lstrip("\n="))
+    return line[:start] + bare[start:].replace("=", mark.EQUALS) + line[len(bare):][:20]
+
+
+def _without(text: str, holes: list[tuple[int, int]]) -> str:
+    """The text without these (begin, size) places, which are in order."""
+    pieces, at = [], 0
+    for begin, size in holes:
+        pieces.append(text[at:begin])
+        pieces.append(mark.NOTHING)
+        at = begin + size
+    pieces.append(text[at:])
+    return "".join(pieces)
 
 
 _BRACES = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+")
@@ -141,11 +192,4 @@ def balance(text: str, counts: Counter[str]) -> tuple[str, int, int]:
         return text, n_open, depth
     if n_open:
         counts["unclosed_openings"] += n_open
-    holes.sort()
-    pieces, at = [], 0
-    for begin, size in holes:
-        pieces.append(text[at:begin])
-        pieces.append(mark.NOTHING)
-        at = begin + size
-    pieces.append(text[at:])
-    return "".join(pieces), n_open, depth
+    return _without(text, sorted(holes)), n_open, depth

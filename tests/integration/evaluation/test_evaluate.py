@@ -1,4 +1,4 @@
-"""An evaluation as its users meet it: the result, the tables, MLflow's store, the report; in process and on Ray."""
+"""An evaluation as its users meet it: result, tables, MLflow's store, report; in process and on Ray."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ROWS: list[dict[str, Any]] = [
                   {"title": "Cedar", "section": [], "quote": "Moths avoid it."}]},
     {"id": "t4", "question": "How tall is the yew?", "answers": [], "evidence": [], "type": "unanswerable"},
 ]
-OPTIONS = EvaluationOptions(methods=("flat", "flat_bm25", "rdr2+fill"), budget_tokens=200, curve_budgets=(40,),
-                            n_resamples=500)
+OPTIONS = EvaluationOptions(methods=("flat", "flat_bm25", "rdr2+fill"), budget_tokens=200,
+                            curve_budgets=(40,), n_resamples=500)
 
 
 @pytest.fixture
@@ -113,7 +113,8 @@ def test_traces_have_the_times_that_were_measured(small: Built, questions: Quest
     run_id = evaluation.run_ids["flat"]
     assert run_id == evaluation.comparison_run_id
     traces = mlflow.search_traces(locations=[evaluation.experiment_id], run_id=run_id, return_type="list")
-    stored = {row["question_id"]: json.loads(row["trace"]) for row in TableReader(small.data).rows("predictions")}
+    rows = TableReader(small.data).rows("predictions")
+    stored = {row["question_id"]: json.loads(row["trace"]) for row in rows}
     assert {trace.info.tags["question_id"] for trace in traces} == set(stored)
     for trace in traces:
         steps = stored[trace.info.tags["question_id"]]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from delta.exceptions import ConcurrentAppendException
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import storage
@@ -78,7 +77,7 @@ def test_a_table_with_other_columns_is_refused(spark: SparkSession, data: DataFo
     {"parent_id": 9}, {"level": 9}, {"kind": "odd"}, {"end_id": 0}, {"text": None}, {"tag": ""}])
 def test_a_constraint_refuses_it_and_null_where_a_value_must_be(spark: SparkSession, empty_nodes: DataFolder,
                                                                 fault: dict[str, Any]) -> None:
-    with pytest.raises(PySparkException, match=r"DELTA_(VIOLATE_CONSTRAINT|NOT_NULL_CONSTRAINT)"):
+    with pytest.raises(RunFailure, match=r"table tree_nodes: \[DELTA_(VIOLATE|NOT_NULL)_CONSTRAINT"):
         tables.append_rows(empty_nodes, "tree_nodes", frame(spark, [node(node_id=1, **fault)]))
     assert table_version(empty_nodes, "tree_nodes") == 0
 

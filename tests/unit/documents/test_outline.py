@@ -126,7 +126,8 @@ def test_json_has_every_node_with_its_parent(owl: Document) -> None:
     exported = to_json(owl)
     assert {key: exported[key] for key in ("doc_id", "title", "uri")} == {
         "doc_id": "xx:1", "title": "Owl", "uri": "https://xx.example/Owl"}
-    assert exported["nodes"][0] == {"id": 0, "parent": None, "path": [], "kind": "structure", "tag": "document",
-                                    "level": 0, "text": "Owl"}
-    assert [node["text"] for node in exported["nodes"]] == [node.text for node in owl]
-    assert all(exported["nodes"][node["parent"]]["path"] == node["path"][:-1] for node in exported["nodes"][1:])
+    nodes = exported["nodes"]
+    assert nodes[0] == {"id": 0, "parent": None, "path": [], "kind": "structure", "tag": "document",
+                        "level": 0, "text": "Owl"}
+    assert [node["text"] for node in nodes] == [node.text for node in owl]
+    assert all(nodes[node["parent"]]["path"] == node["path"][:-1] for node in nodes[1:])
