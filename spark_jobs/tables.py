@@ -251,7 +251,7 @@ def _explained(name: str) -> Iterator[None]:
         raise
     except (PySparkException, Py4JJavaError) as error:
         raise RunFailure(f"table {name}", _cause(str(error)), "rows that Spark can make and Delta accepts",
-                         "Nothing was committed. Remove the cause and run again; --debug shows the whole trace."
+                         "Nothing was committed. Remove the cause and run again (--debug: the whole trace)."
                          ) from error
 
 
@@ -260,7 +260,8 @@ def _cause(trace: str) -> str:
     if match := re.search(r"\[DELTA_[\w.]+\][^\n]*(?:\n - [^\n]*)*", trace):
         return " ".join(match[0].split())[:CAUSE_CHARACTERS]
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
-    causes = [line for line in lines if re.match(r"(?:Caused by: )?[\w.]+(?:Error|Exception|Failure)\b", line)]
+    causes = [line for line in lines
+              if re.match(r"(?:Caused by: )?[\w.]+(?:Error|Exception|Failure)\b", line)]
     return (causes or lines or ["no message"])[-1][:CAUSE_CHARACTERS]
 
 

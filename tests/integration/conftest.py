@@ -6,40 +6,21 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from built import Built, build_into
 from pyspark.sql import SparkSession
 from small_wiki import write_wiki
 
-from jobs.build import BuildRequest, BuildSummary, build
 from pipelines.documents.readers.dump import sample_dump_path
 from pipelines.settings import DataFolder
-
-
-@dataclass(frozen=True)
-class Built:
-    """A data folder after its first build, what it was built from, and what that build did."""
-
-    data: DataFolder
-    dump: Path
-    summary: BuildSummary
-
-    def rebuild(self, *dumps: Path) -> BuildSummary:
-        """Build again, from the same dump or from others."""
-        return build(self.data, BuildRequest(wikipedia=tuple(map(str, dumps or (self.dump,)))))
-
-
-def _built(folder: Path, dump: Path) -> Built:
-    data = DataFolder.at(folder)
-    return Built(data, dump, build(data, BuildRequest(wikipedia=(str(dump),))))
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
     """The sample of Wikipedia, built by what `espalier build` calls, in the test run's Spark session."""
-    return _built(tmp_path_factory.mktemp("sample") / "data", sample_dump_path())
+    return build_into(tmp_path_factory.mktemp("sample") / "data", sample_dump_path())
 
 
 @pytest.fixture(scope="session")
@@ -49,10 +30,10 @@ def built_data(built: Built) -> DataFolder:
 
 
 @pytest.fixture(scope="session")
-def small_built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
+def smallbuild_into(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
     """The small wiki, built once. Read it, do not change it."""
     folder = tmp_path_factory.mktemp("small")
-    return _built(folder / "data", write_wiki(folder / "treewiki.xml"))
+    return build_into(folder / "data", write_wiki(folder / "treewiki.xml"))
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ __all__ = ["DumpError", "Page", "SiteInfo", "bz2_stream_offsets", "iter_pages", 
            "sample_dump_path"]
 
 _SAMPLE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+MAX_PAGE_BYTES = 1 << 28
+"""XML bytes that one page, with all its revisions, may take: more is an attack or no dump."""
 _ELEMENT = re.compile(r"<([\w:.-]+)")
 _REPLACED_CONTROL = "\ufdd0"
 
@@ -95,7 +97,7 @@ class _Pages:
         self.info: SiteInfo | None = None
         self.root_seen = self.root_closed = False
         self.n_pages = 0
-        self.offset = 0
+        self.offset = self.n_read = self.page_end = 0
         self.head = b""
 
     def close(self) -> None:
@@ -110,6 +112,7 @@ class _Pages:
         for element in self._elements():
             yield self._page(element)
             self.n_pages += 1
+            self.page_end = self.n_read
             _forget(element)
 
     def _elements(self) -> Iterator[Any]:
@@ -119,6 +122,7 @@ class _Pages:
             try:
                 piece = next(self.bytes)
                 self.offset = piece.offset
+                self.n_read = piece.n_before
                 if not piece.n_before:
                     self.head = piece.data[:4096]
                 self.parser.feed(_legal(piece.data))
@@ -127,8 +131,11 @@ class _Pages:
             except (etree.XMLSyntaxError, DumpError) as error:
                 fault = error
             yield from self._events()
-            if not self.root_seen and fault is None and piece.n_before > 1 << 20:
-                fault = self._error(self._first_element(), "a MediaWiki XML export")
+            if not self.root_seen and self.n_read > 1 << 20:
+                fault = fault or self._error(self._first_element(), "a MediaWiki XML export")
+            if self.n_read - self.page_end > MAX_PAGE_BYTES:
+                fault = fault or self._error(f"more than {MAX_PAGE_BYTES} bytes without the end of a page",
+                                    "pages of at most a few MiB")
         if fault is not None:
             raise self._translated(fault) from None
         if not self.root_closed:

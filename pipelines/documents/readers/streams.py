@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from pipelines.errors import UserError
 
 READ_BYTES = 1 << 18
+PIECE_BYTES = 1 << 22
+"""Decompressed bytes at a time: a few compressed bytes may hold gigabytes."""
 _BZ2_STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _XML_HEAD = re.compile(rb"\s*<")
 
@@ -165,18 +167,21 @@ def _decompressed(path: str, file: Any, head: bytes) -> _Pieces:
     decoder = make()
     is_fresh = True
     while data:
-        try:
-            produced = decoder.decompress(data)
-        except (OSError, lzma.LZMAError, zlib.error, EOFError, ValueError) as error:
-            raise DumpError(path, read_to - len(data), f"corrupt compressed data ({error})",
-                            "a whole compressed file", _AGAIN) from None
         is_fresh = False
-        if produced:
-            # A stream's last bytes count as read up to its end, so that ranges know their border.
-            consumed = read_to - (len(decoder.unused_data) if decoder.eof else 0)
-            yield Piece(produced, consumed, n_given)
-            n_given += len(produced)
-        data = b""
+        while True:
+            try:
+                produced = decoder.decompress(data, PIECE_BYTES)
+            except (OSError, lzma.LZMAError, zlib.error, EOFError, ValueError) as error:
+                raise DumpError(path, read_to - len(data), f"corrupt compressed data ({error})",
+                                "a whole compressed file", _AGAIN) from None
+            if produced:
+                # A stream's last bytes count as read up to its end, so that ranges know their border.
+                consumed = read_to - (len(decoder.unused_data) if decoder.eof else 0)
+                yield Piece(produced, consumed, n_given)
+                n_given += len(produced)
+            data = b""
+            if decoder.eof or decoder.needs_input:
+                break
         if decoder.eof:
             data = decoder.unused_data
             if not data:
@@ -207,10 +212,32 @@ def _decompressor(head: bytes) -> Any:
     if head.startswith(b"BZh"):
         return bz2.BZ2Decompressor
     if head.startswith(b"\x1f\x8b"):
-        return lambda: zlib.decompressobj(wbits=31)
+        return _GzipDecompressor
     if head.startswith(b"\xfd7zXZ\x00"):
         return lzma.LZMADecompressor
     return None
+
+
+class _GzipDecompressor:
+    """zlib's decompressor with the interface of the other two."""
+
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(wbits=31)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoder.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
 
 
 def _read(path: str, file: Any) -> bytes:

@@ -94,6 +94,14 @@ class Blocks:
             self.pop_to(entry)
             self.pop()
 
+    def finish(self) -> None:
+        """The page is over: put what waits and close everything."""
+        self.flush()
+        while len(self.stack) > 1:
+            self.pop()
+        if self.figures:
+            self._put_figures()
+
     def is_too_deep(self) -> bool:
         """Whether another container must not be opened: paths, and so the work, grow with the depth."""
         if len(self.stack) < MAX_OPEN:

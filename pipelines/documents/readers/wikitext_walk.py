@@ -57,7 +57,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         """Walk over the whole page."""
         self.tokens = self.source(text)
         self.walk(0, len(self.tokens))
-        self.blocks.flush()
+        self.blocks.finish()
         self.tokens = []
         self.inline_cache.clear()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from conftest import Built
+from built import Built
 from pyspark.sql import SparkSession
 from small_wiki import PAGES, write_wiki
 
