@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.metadata import markdown_table
-from assets.quality.rules import inputs_of, rule_meaning, rule_names
+from assets.quality.rules import ROWS_RULE, inputs_of, rule_meaning, rule_names
 from assets.quality.validation import (
     RuleResult,
     build_data_docs,
@@ -42,14 +42,16 @@ def checks_of(table: str) -> dg.AssetChecksDefinition:
             versions = {name: int(open_table(data, name).version()) for name in inputs_of(table)}
             seen = passed_before(data, table, versions)
             results = seen or _judge(table, data, profile, spark, versions)
+            failed = [result for result in results if not result.passed]
             event.facts.update(rules=len(results), version=versions[table], changed=seen is None,
-                               failed=[result.rule for result in results if not result.passed])
+                               failed=[result.rule for result in failed],
+                               failures=[failure_message(result) for result in failed])
         for result in results:
             if not result.passed:
-                context.log.error(failure_message(table, result))
+                context.log.error(f"table {table}, {failure_message(result)}")
             yield dg.AssetCheckResult(
                 check_name=result.rule, asset_key=table, passed=result.passed,
-                description=None if result.passed else failure_message(table, result),
+                description=None if result.passed else failure_message(result),
                 metadata={"table_version": versions[table], "rows": result.n_rows,
                           "failing_rows": result.n_failing, "judged_now": seen is None,
                           "data_docs": dg.MetadataValue.url(f"file://{data_docs_folder(data)}/index.html"),
@@ -69,17 +71,19 @@ def _judge(table: str, data: DataFolder, profile: Profile, spark: SparkOnDemand,
     return results
 
 
-def failure_message(table: str, result: RuleResult) -> str:
+def failure_message(result: RuleResult) -> str:
     """What is wrong, with the first failing rows by name."""
+    if result.rule == ROWS_RULE:
+        return f"rule {ROWS_RULE}: the table is empty"
     rows = "; ".join(", ".join(f"{key}={value}" for key, value in row.items()) for row in result.rows[:3])
-    return (f"table {table}, rule {result.rule}: {result.n_failing} of {result.n_rows} rows fail"
-            f"{': ' if rows else ''}{rows}")
+    return (f"rule {result.rule}: {result.n_failing} of {result.n_rows} rows fail"
+            f"{f' ({rows})' if rows else ''}")
 
 
-def check_failure(table: str, failed: list[str], data: DataFolder) -> RunFailure:
+def check_failure(table: str, failures: list[str], data: DataFolder) -> RunFailure:
     """The error of a run that a check has stopped."""
     return RunFailure(
-        f"table {table}", f"checks failed: {', '.join(failed)}", "rows that keep every rule",
+        f"table {table}", "; ".join(failures), "rows that keep every rule",
         f"See {data_docs_folder(data)}/index.html. The served release is unchanged.")
 
 

@@ -148,8 +148,8 @@ def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: Ba
         if isinstance(cause, EspalierError):
             return cause
     last = events[-1] if events else StageEvent("start")
-    if failed := last.facts.get("failed"):
-        return check_failure(last.name.removesuffix(" checks"), failed, data)
+    if failures := last.facts.get("failures"):
+        return check_failure(last.name.removesuffix(" checks"), failures, data)
     root = list(causes(error))[-1]
     message = str(root).strip().splitlines() or [""]
     return RunFailure(f"job {job}, stage {last.name}", f"{type(root).__name__}: {message[0][:300]}",

@@ -43,8 +43,8 @@ class Profile(BaseModel):
     dense_flat_below: int = Field(100_000, description="Vectors: below, the index is exact; above, IVF-PQ")
     dense_ray_above: int = Field(1_000_000, description="Vectors: above, shards are built on Ray")
     kept_releases: int = Field(2, description="Newest releases whose tables and indexes clean-up keeps")
-    router_answer_threshold: float = Field(0.2, description="similarity router: ANSWER from this score on")
-    router_expand_threshold: float = Field(0.05, description="similarity router: EXPAND from this score on")
+    router_answer_threshold: float = Field(0.25, description="similarity router: ANSWER from this score on")
+    router_expand_threshold: float = Field(0.4, description="similarity router: EXPAND from this score on")
 
 
 PROFILES = {

@@ -243,11 +243,9 @@ def append_rows(data: DataFolder, name: str, rows: DataFrame) -> None:
 def _explained(name: str) -> Iterator[None]:
     """Turn what Spark raises while it makes and writes rows into a RunFailure with the one line that says
     why; a conflict with another writer stays what it is."""
-    from delta.exceptions import DeltaConcurrentModificationException
-
     try:
         yield
-    except DeltaConcurrentModificationException:
+    except _conflicts():
         raise
     except (PySparkException, Py4JJavaError) as error:
         raise RunFailure(f"table {name}", _cause(str(error)), "rows that Spark can make and Delta accepts",
@@ -302,17 +300,23 @@ def rows_of_last_commit(data: DataFolder, name: str) -> int:
     return int(metrics.get("numOutputRows", 0))
 
 
+def _conflicts() -> tuple[type[Exception], ...]:
+    """Delta's exceptions for a commit that another writer's came before: they have no class in common."""
+    from delta import exceptions
+
+    return tuple(getattr(exceptions, name) for name in exceptions.__all__)
+
+
 T = TypeVar("T")
 
 
 def _with_retries(name: str, write: Callable[[], T]) -> T:
     """Call `write` again, three times at most, while another writer's commit comes first."""
-    from delta.exceptions import DeltaConcurrentModificationException
-
+    conflicts = _conflicts()
     for attempt in range(CONFLICT_RETRIES + 1):
         try:
             return write()
-        except DeltaConcurrentModificationException as error:
+        except conflicts as error:
             if attempt == CONFLICT_RETRIES:
                 raise RunFailure(f"table {name}", f"another writer committed first, {attempt + 1} times",
                                  "one writer at a time", "Wait for the other run to end, then run again."

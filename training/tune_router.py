@@ -42,6 +42,8 @@ class TuneRouterConfig(BaseModel):
     data: str | None = Field(None, description="Data folder; none: ESPALIER_DATA")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")
     questions: Path = Field(description="Dev questions, JSON Lines")
+    split: Literal["train", "dev", "test"] | None = Field(
+        None, description="Only the questions of this split; none: all")
     method: str = Field("rdr2", description="Method that routes")
     budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
     metric: Literal["evidence_f1", "evidence_recall", "answer_in_context"] = Field(
@@ -173,7 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config(parser.parse_args(arguments).config)
         corpus = Corpus.open(config.data, config.release)
-        questions = load_questions(config.questions).questions
+        questions = [question for question in load_questions(config.questions).questions
+                     if config.split in (None, question.split)]
         trials = tune(corpus.retrieval, corpus.release, questions, config)
         stored = corpus.retrieval.router_thresholds()
         present = try_pair(corpus.retrieval, corpus.release, questions, config,

@@ -138,7 +138,8 @@ def _rule_result(rule: str, outcome: Any) -> RuleResult:
         n_rows = int(found["observed_value"])
         return RuleResult(rule, outcome.success, n_rows, 0 if outcome.success else 1, [])
     rows = [dict(row) for row in found.get("unexpected_index_list") or []][:NAMED_ROWS]
-    n_rows, n_failing = int(found["element_count"]), int(found["unexpected_count"])
+    # Sums over an empty table are null.
+    n_rows, n_failing = int(found["element_count"] or 0), int(found["unexpected_count"] or 0)
     return RuleResult(rule, outcome.success, n_rows, n_failing, rows)
 
 

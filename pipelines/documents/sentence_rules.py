@@ -21,7 +21,7 @@ _ABBREVIATIONS: dict[str, str] = {
         m mm mme mlle dr pr st ste av apr j.-c c.-à-d p.ex ex env etc cf fig vol no n° p pp éd chap art
         janv févr juil sept oct nov déc hab lat long trad dir coll bd ch""",
     "es": """
-        sr sra srta dr dra d dña ud uds ee.uu a.c d.c c etc p.ej ej pág págs vol núm n.º art cap fig
+        sr sra srta dr dra d dña ud uds ee.uu ee uu a.c d.c c etc p.ej ej pág págs vol núm n.º art cap fig
         aprox av st ed eds cf gral prof lic ing km""",
     "it": """
         sig sigg dott prof ing avv ecc es pag pagg vol n art cap fig a.c d.c s st on gen col cfr ed

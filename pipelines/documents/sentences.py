@@ -23,12 +23,12 @@ _STOPS = ".!?…։。．！？｡।॥؟۔።፧።᠃။៕᙮"
 # spaces end a sentence wherever they stand.
 _CANDIDATE = re.compile(
     f"(?P<free>[。！？｡．]+(?:[{_CLOSERS}]+(?![とっ、，のでをがはも]))?)(?=\\s*[^\\s{_CLOSERS}。！？｡．])"
-    f"|(?P<stop>[{_STOPS}]+(?:\\s?[.…!?]+)*)[{_CLOSERS}]*(?P<gap>\\s+)(?P<next>[^\\s])"
+    f"|(?P<stop>[{_STOPS}]+(?:\\s[.…!?]+){{0,4}})[{_CLOSERS}]*(?P<gap>\\s+)(?P<next>[^\\s])"
     f"|(?P<line>\\n\\s*)(?=\\S)")
 _ANY_STOP = re.compile(f"[{_STOPS}\\n]")
 _OPENERS = re.compile(r"[\"'“‘«(\[„‚「『《〈—–-]*")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“„«»”’‘—–/]*$")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.?-?)?[^\W\d_]$|(?:[^\W\d_]\.)+[^\W\d_]$")
+_INITIALS = re.compile(r"(?:[^\W\d_](?:\.-?|-))*[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLC]+$")
 _MAX_WORD = 40
 
@@ -123,7 +123,7 @@ def _verdict(text: str, match: re.Match[str], language: str, abbreviations: froz
         return None if language == "en" else False
     if word[-1].isdigit():
         return not (language in ORDINAL_LANGUAGES and word.isdigit() and len(word) <= 2)
-    if _INITIALS.fullmatch(word):
+    if word[0].isupper() and _INITIALS.fullmatch(word):
         if language == "en":
             return None
         return False

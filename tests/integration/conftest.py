@@ -30,7 +30,7 @@ def built_data(built: Built) -> DataFolder:
 
 
 @pytest.fixture(scope="session")
-def smallbuild_into(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
+def small_built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
     """The small wiki, built once. Read it, do not change it."""
     folder = tmp_path_factory.mktemp("small")
     return build_into(folder / "data", write_wiki(folder / "treewiki.xml"))

@@ -48,7 +48,7 @@ _RULES: dict[str, str] = {
         self-published inline|specify|discuss|check|inc|date missing|year needed|full|
         time needed|non-primary source needed|attribution|cs1 config|link rot|bare urls|
         over-quotation|repetition|recentism|notability|orphan|format price|italic title|
-        italictitle|lowercase|lowercase title|displaytitle|defaultsort|default sort|
+        italictitle|lowercase|lowercase title|
         wrongtitle|restricted use|disputed|disputed-inline|disputed inline|speculation|
         weasel inline|weasel-inline|overly detailed|trivia|manual|example farm|story|plot|
         in popular culture|religious text primary|refimprovesect|cleanup section|examples|

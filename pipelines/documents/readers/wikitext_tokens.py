@@ -14,8 +14,6 @@ from typing import Any
 from mwparserfromhell.parser import tokens as mw
 from mwparserfromhell.parser.tokenizer import Tokenizer
 
-from pipelines.documents.readers import wikitext_marks as mark
-
 Tokens = list[Any]
 TokenSource = Callable[[str], Tokens]
 
@@ -40,8 +38,11 @@ def default_source() -> TokenSource:
     return c_tokens if CTokenizer is not None else python_tokens
 
 
-_MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|\||=|(?:^|(?<=\n))"
-                     r"(?:[*#:;]+|-{4,}|={1,6}[^\n]+=[ \t\x01]*(?=\n|$))")
+_MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|\||(?:^|(?<=\n))"
+                     r"(?:[*#:;]+|-{4,}|={1,6}[^\n]+=[ \t]*(?=\n|$))|=")
+
+MAX_NESTED = 40
+"""Templates and links in one another that the linear source reads as such; the marks of deeper ones go."""
 
 
 def linear_tokens(text: str) -> Tokens:
@@ -51,6 +52,7 @@ def linear_tokens(text: str) -> Tokens:
     """
     out: Tokens = []
     stack: list[str] = []
+    too_deep: list[str] = []
     has_key: list[bool] = []
     at = 0
 
@@ -64,7 +66,7 @@ def linear_tokens(text: str) -> Tokens:
             continue
         first = found[0]
         if found == "|":
-            if not stack:
+            if not stack or too_deep:
                 continue
             flush(begin)
             if stack[-1] == "{{":
@@ -76,7 +78,7 @@ def linear_tokens(text: str) -> Tokens:
             else:
                 out.append(mw.Text(text="|"))
         elif found == "=":
-            if not stack or stack[-1] != "{{" or has_key[-1]:
+            if not stack or too_deep or stack[-1] != "{{" or has_key[-1]:
                 continue
             if mw.TemplateParamSeparator not in map(type, out[-2:]):
                 continue
@@ -85,11 +87,20 @@ def linear_tokens(text: str) -> Tokens:
             has_key[-1] = True
         elif found in ("{{", "[["):
             flush(begin)
+            if len(stack) >= MAX_NESTED:
+                too_deep.append(found)
+                at = match.end()
+                continue
             out.append(mw.TemplateOpen() if found == "{{" else mw.WikilinkOpen())
             stack.append(found)
             has_key.append(False)
         elif found in ("}}", "]]"):
             opener = "{{" if found == "}}" else "[["
+            if too_deep and too_deep[-1] == opener:
+                too_deep.pop()
+                flush(begin)
+                at = match.end()
+                continue
             if not stack or stack[-1] != opener:
                 flush(begin)
                 at = match.end()
@@ -102,7 +113,7 @@ def linear_tokens(text: str) -> Tokens:
             continue
         elif first == "=":
             flush(begin)
-            line = found.rstrip(" \t" + mark.NOTHING)
+            line = found.rstrip(" \t")
             level = min(len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")), 6)
             if len(line) <= 2 * level:
                 continue

@@ -106,6 +106,7 @@ def test_damaged_rows_block_the_release_and_are_named(small: Built, spark: Spark
     with pytest.raises(RunFailure, match="dump_file_exists") as caught:
         small.rebuild()
     assert "table pages" in str(caught.value)
+    assert "treewiki:2" in str(caught.value)
     assert current_release(small.data).number == 1
     docs = Path(small.data.data_docs)
     assert any("treewiki:2" in page.read_text(encoding="utf-8") for page in docs.rglob("*.html"))

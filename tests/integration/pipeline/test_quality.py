@@ -13,7 +13,7 @@ from assets.quality.frames import Candidate
 from assets.quality.rules import KEY_RULE, ROWS_RULE, TABLE_RULES, rule_names
 from assets.quality.validation import check_table, passed_before
 from pipelines.schemas import RELEASED_TABLES
-from pipelines.settings import DataFolder, Profile
+from pipelines.settings import Profile
 from pipelines.storage import TableReader
 
 Damage = Callable[[DataFrame], DataFrame]
@@ -100,12 +100,11 @@ SCENARIOS: dict[str, tuple[str, dict[str, Damage], dict[str, str]]] = {
 
 
 @pytest.fixture
-def candidate(small_built: Built, spark: SparkSession, profile: Profile, tmp_path: object) -> Damaged:
-    """The small wiki's candidate, with its records and Data Docs in a folder of this test's own."""
-    data = small_built.data
-    reader = TableReader(data)
+def candidate(small: Built, spark: SparkSession, profile: Profile) -> Damaged:
+    """The small wiki's candidate, in a folder of this test's own."""
+    reader = TableReader(small.data)
     names = (*RELEASED_TABLES, "dump_files")
-    made = Damaged(spark, data, profile, {name: reader.version(name) for name in names})
+    made = Damaged(spark, small.data, profile, {name: reader.version(name) for name in names})
     made.damages = {}
     return made
 
@@ -138,7 +137,7 @@ def test_what_a_build_made_keeps_every_rule(candidate: Damaged, table: str) -> N
     assert passed_before(candidate.data, table, moved) is None
 
 
-def test_a_failed_check_is_not_remembered_as_passed(candidate: Damaged, data: DataFolder) -> None:
+def test_a_failed_check_is_not_remembered_as_passed(candidate: Damaged) -> None:
     candidate.versions = {**candidate.versions, "pages": 0}
     results = check_table("pages", candidate)
     assert {result.rule for result in results if not result.passed} == {ROWS_RULE}

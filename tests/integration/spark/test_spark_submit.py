@@ -45,7 +45,8 @@ def test_stages_run_by_spark_submit(tmp_path: Path) -> None:
 def test_an_error_is_one_line_and_the_exit_code_of_its_kind(tmp_path: Path) -> None:
     run = submit("sentences.py", "--data", str(tmp_path / "empty"), "--profile", "fast")
     assert run.returncode == 1
-    lines = [line for line in run.stderr.splitlines() if line.startswith("espalier: ")]
+    # spark-submit shows a script's stderr among its output.
+    lines = [line for line in (run.stdout + run.stderr).splitlines() if line.startswith("espalier: ")]
     assert len(lines) == 1
     assert "tree_nodes" in lines[0]
-    assert "Traceback" not in run.stderr
+    assert "Traceback" not in run.stdout + run.stderr

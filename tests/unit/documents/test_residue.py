@@ -15,7 +15,7 @@ FOUND = {
     "entity": ["a&nbsp;b", "&#160;", "&amp; x"], "namespace_link": ["Category:Lakes", "x Datei:Eule.jpg|mini"],
     "signature": ["by ~~~~"], "parameter": ["| name = x"], "control_character": ["a\x02b"],
 }
-CLEAN = ["f(x) = {a, {b}}", "a [1] b [2]", "it's the dogs' home", "1 < 2 > 0", "AT&T & Co; x", "a | b",
+CLEAN = ["f(x) = {a, b}", "a [1] b [2]", "it's the dogs' home", "1 < 2 > 0", "AT&T & Co; x", "a | b",
          "the left | right split", "__init__", "Category: a class of things", "x -> y", "rock 'n' roll", "5' 10''",
          "a~b ~~", "key = value", "<unknown>", "C:\\x"]
 

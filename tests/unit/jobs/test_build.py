@@ -50,6 +50,15 @@ def test_the_instance_keeps_what_its_owner_wrote_and_the_environment_as_it_was(
     assert HOME_VARIABLE not in os.environ
 
 
+def test_the_postgres_file_differs_in_its_storage_alone() -> None:
+    root = Path(__file__).parents[3]
+    sqlite, postgres = (yaml.safe_load((root / name).read_text(encoding="utf-8"))
+                        for name in ("dagster.yaml", "deploy/dagster-postgres.yaml"))
+    assert sqlite.pop("storage").keys() == {"sqlite"}
+    assert postgres.pop("storage").keys() == {"postgres"}
+    assert sqlite == postgres
+
+
 def test_a_build_whose_process_died_is_no_longer_shown_as_running() -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         @dg.job(tags=BUILD_TAGS)
@@ -63,13 +72,11 @@ def test_a_build_whose_process_died_is_no_longer_shown_as_running() -> None:
 
 def test_the_cause_of_an_error_is_found_below_what_dagster_wraps_around_it() -> None:
     root = RunFailure("table x", "gone", "a table", "Build.")
-    try:
-        try:
-            raise root
-        except RunFailure as error:
-            raise dg.Failure("wrapped") from error
-    except dg.Failure as outer:
-        assert list(causes(outer))[-1] is root
+    wrapped = dg.Failure("wrapped")
+    wrapped.__cause__ = root
+    assert list(causes(wrapped)) == [wrapped, root]
+    root.__cause__ = wrapped
+    assert list(causes(wrapped)) == [wrapped, root]
 
 
 def test_the_summary_adds_up_what_stages_said() -> None:

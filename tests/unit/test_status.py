@@ -1,0 +1,72 @@
+"""The state of a data folder, told from its files alone."""
+
+import json
+from pathlib import Path
+
+from pipelines.dump_files import register_dump_files
+from pipelines.locking import build_lock
+from pipelines.settings import DataFolder
+from pipelines.status import pending_files, read_status
+from pipelines.storage import append_rejects, create_table, table_exists
+
+
+def watermark(data: DataFolder, table: str, **fields: object) -> None:
+    path = Path(data.stages) / f"{table}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(fields))
+
+
+def test_an_empty_folder_has_nothing_and_says_so(data: DataFolder) -> None:
+    status = read_status(data)
+    assert (status.release, status.tables, status.pending_files, status.lock) == (None, [], [], None)
+    assert status.free_bytes > 0
+
+
+def test_a_table_is_stale_when_its_upstream_went_on_or_its_refresh_did_not_end(data: DataFolder) -> None:
+    for name in ("pages", "documents", "units", "sentences"):
+        create_table(data, name, 4)
+    newest = {table.name: table.version for table in read_status(data).tables}
+    watermark(data, "documents", upstream={"pages": newest["pages"]}, version=newest["documents"])
+    watermark(data, "units", upstream={"documents": newest["documents"] - 1}, version=newest["units"])
+    stale = {table.name: table.stale for table in read_status(data).tables}
+    assert stale["pages"] is None
+    assert stale["documents"] is None
+    assert stale["units"] == (f"documents is at version {newest['documents']}, "
+                              f"it was derived from {newest['documents'] - 1}")
+    assert stale["sentences"] == "its last refresh did not end"
+    watermark(data, "documents", upstream={"pages": newest["pages"]}, version=newest["documents"] - 1)
+    assert {t.name: t.stale for t in read_status(data).tables}["documents"] == \
+        "it was written to after its last refresh"
+
+
+def test_rows_and_bytes_come_from_the_log(data: DataFolder) -> None:
+    append_rejects(data, [{"table": "pages", "source_ref": f"a:{n}", "reason": "r"} for n in range(3)])
+    [table] = read_status(data).tables
+    assert (table.name, table.rows, table.stale, table.released) == ("rejects", 3, None, None)
+    assert table.size_bytes > 0
+
+
+def test_files_that_were_handed_in_and_not_read_are_pending(data: DataFolder, tmp_path: Path) -> None:
+    dump = tmp_path / "wiki.xml"
+    dump.write_bytes(b"<mediawiki/>")
+    register_dump_files(data, [dump])
+    assert not table_exists(data, "dump_files")
+    assert pending_files(data) == [str(dump)]
+    create_table(data, "dump_files")
+    assert pending_files(data) == [str(dump)]
+
+
+def test_a_running_build_is_named(data: DataFolder) -> None:
+    with build_lock(data) as holder:
+        assert read_status(data).to_json()["lock"] == {
+            "pid": holder.pid, "started_at": holder.started_at, "command": holder.command}
+    assert read_status(data).to_json()["lock"] is None
+
+
+def test_a_damaged_release_is_a_finding_and_no_crash(data: DataFolder) -> None:
+    folder = Path(data.releases)
+    folder.mkdir(parents=True)
+    (folder / "current").write_text("3\n")
+    status = read_status(data)
+    assert status.release is None
+    assert "release 3" in (status.release_fault or "")
