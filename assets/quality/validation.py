@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -97,9 +98,7 @@ def data_docs_folder(data: DataFolder) -> Path:
 
 
 def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
-    context = _context(data)
-    import great_expectations as gx
-
+    gx, context = great_expectations(), _context(data)
     suite = context.suites.add_or_update(build_suite(table))
     asset = context.data_sources.add_spark("candidate", persist=False).add_dataframe_asset(table)
     definition = context.validation_definitions.add_or_update(gx.ValidationDefinition(
@@ -113,8 +112,8 @@ def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
 
 def build_suite(table: str) -> Any:
     """The `ExpectationSuite` of a table: emptiness and key from its schema, the rest from its rules."""
-    import great_expectations as gx
-    from great_expectations import expectations as gxe
+    gx = great_expectations()
+    gxe = gx.expectations
 
     def described(rule: str) -> dict[str, Any]:
         return {"meta": {"rule": rule}, "description": rule_meaning(table, rule)}
@@ -143,11 +142,29 @@ def _rule_result(rule: str, outcome: Any) -> RuleResult:
     return RuleResult(rule, outcome.success, n_rows, n_failing, rows)
 
 
+def great_expectations() -> Any:
+    """The library, imported so that it sends nothing home and survives in every process.
+
+    It looks for Spark Connect, and PySpark takes a process whose main module has no file for a doctest and
+    ends it. A process that Dagster starts for a run is such a one: while the import lasts it has a file.
+    """
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    main = sys.modules["__main__"]
+    has_file = hasattr(main, "__file__")
+    if not has_file:
+        main.__file__ = ""
+    try:
+        import great_expectations
+        import great_expectations.expectations
+    finally:
+        if not has_file:
+            del main.__file__
+    return great_expectations
+
+
 def _context(data: DataFolder) -> Any:
     """A Great Expectations context with its stores in the state folder."""
-    # Read when the library is imported: without it every import tries to reach its maker's server.
-    os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    import great_expectations as gx
+    gx = great_expectations()
     from great_expectations.data_context.types.base import DataContextConfig
 
     def folder(path: Path) -> dict[str, Any]:

@@ -18,16 +18,20 @@ from pipelines.documents.sentence_rules import ABBREVIATIONS, ORDINAL_LANGUAGES,
 from pipelines.documents.tree import Node, Sentence
 
 _CLOSERS = "\"'”’»)\\]）」』】〉》›“＂"
-_STOPS = ".!?…։。．！？｡।॥؟۔።፧።᠃။៕᙮"
-# A stop, its closing marks, then space and a character that is no small letter; marks of scripts without
-# spaces end a sentence wherever they stand.
+_UNSPACED = "。！？｡．"
+"""Stops of scripts that put no space behind them: they end a sentence wherever they stand."""
+_STOPS = ".!?…։।॥؟۔።፧᠃។៕᙮" + _UNSPACED
+# One set in front, so that the search skips from stop to stop; only the first stop of a run may begin a match.
 _CANDIDATE = re.compile(
-    f"(?P<free>[。！？｡．]+(?:[{_CLOSERS}]+(?![とっ、，のでをがはも]))?)(?=\\s*[^\\s{_CLOSERS}。！？｡．])"
-    f"|(?P<stop>[{_STOPS}]+(?:\\s[.…!?]+){{0,4}})[{_CLOSERS}]*(?P<gap>\\s+)(?P<next>[^\\s])"
-    f"|(?P<line>\\n\\s*)(?=\\S)")
+    f"[\\n{_STOPS}](?<![{_STOPS}][{_STOPS}])(?:"
+    "(?<=\\n)(?P<line>\\s*+)"
+    f"|(?<=[{_UNSPACED}])[{_UNSPACED}]*+(?:[{_CLOSERS}]+(?![とっ、，のでをがはも]))?"
+    f"(?=\\s*[^\\s{_CLOSERS}{_UNSPACED}])(?P<free>)"
+    f"|(?<!\\n)(?P<more>[{_STOPS}]*+(?:\\s[.…!?]+){{0,4}})[{_CLOSERS}]*+(?P<gap>\\s++)(?P<next>\\S))")
 _ANY_STOP = re.compile(f"[{_STOPS}\\n]")
 _OPENERS = re.compile(r"[\"'“‘«(\[„‚「『《〈—–-]*")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“„«»”’‘—–/]*$")
+_NAME_BEFORE = re.compile(r"(?:^|[.!?\s(])(?:[A-Z][\w.'’-]*|and|&|de|von|van|by) ?$")
 _INITIALS = re.compile(r"(?:[^\W\d_](?:\.-?|-))*[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLC]+$")
 _MAX_WORD = 40
@@ -78,14 +82,14 @@ def _cuts(text: str, language: str) -> list[int]:
     abbreviations = ABBREVIATIONS.get(language, _NONE)
     cuts: list[int] = []
     unclear: list[tuple[int, int]] = []
-    at = 0
+    at, end = 0, len(text.rstrip())
     while True:
-        match = _CANDIDATE.search(text, at)
+        match = _CANDIDATE.search(text, at, end)
         if match is None:
             break
         at = match.end()
         kind = match.lastgroup
-        if kind == "free" or kind == "line":
+        if kind != "next":
             cuts.append(match.end())
             continue
         at -= 1
@@ -104,8 +108,9 @@ _NONE: frozenset[str] = frozenset()
 
 def _verdict(text: str, match: re.Match[str], language: str, abbreviations: frozenset[str]) -> bool | None:
     """Whether a stop ends a sentence; None where only a trained model can tell."""
-    stop, following = match["stop"], match["next"]
-    place = match.end("gap")
+    begin, place = match.start(), match.end("gap")
+    following = match["next"]
+    stop = text[begin:match.end("more")]
     opener = _OPENERS.match(text, place)
     assert opener is not None
     first = text[opener.end():opener.end() + 1] or following
@@ -113,27 +118,31 @@ def _verdict(text: str, match: re.Match[str], language: str, abbreviations: froz
         return False
     if stop[0] != "." or len(stop) > 1:
         return bool(stop.strip(".… ")) or not first.islower()
-    begin = match.start()
     found = _WORD_BEFORE.search(text, max(begin - _MAX_WORD, 0), begin)
     word = found[0] if found else ""
     if not word:
         return True
     low = word.lower()
-    if low in abbreviations:
-        return None if language == "en" else False
+    if language == "en":
+        return _english_verdict(text, begin - len(word), word, low, abbreviations)
+    if low in abbreviations or "." in word:
+        return False
     if word[-1].isdigit():
         return not (language in ORDINAL_LANGUAGES and word.isdigit() and len(word) <= 2)
     if word[0].isupper() and _INITIALS.fullmatch(word):
-        if language == "en":
-            return None
         return False
-    if "." in word:
-        return None if language == "en" else False
-    if language in ORDINAL_LANGUAGES and _ROMAN.fullmatch(word):
-        return False
-    if language == "en" and len(word) <= 4 and word[0].isupper():
+    return not (language in ORDINAL_LANGUAGES and _ROMAN.fullmatch(word))
+
+
+def _english_verdict(text: str, begin: int, word: str, low: str, abbreviations: frozenset[str]) -> bool | None:
+    """As `_verdict` for a point behind the word at `begin`: sure for plain words and for initials of names."""
+    if len(word) == 1 and word.isupper() and word != "I":
+        # "J. R. Smith", "by A. Smith", but "vitamin C. It".
+        return False if _NAME_BEFORE.search(text, max(begin - _MAX_WORD, 0), begin) else None
+    if low in abbreviations or "." in word:
         return None
-    return True
+    # The model's own list has long words too, learnt from words that happened to end sentences.
+    return None if len(word) <= 5 and low in _model().parameters.abbrev_types else True
 
 
 def _decide(text: str, cuts: list[int], unclear: list[tuple[int, int]], language: str) -> list[int]:
@@ -145,7 +154,7 @@ def _decide(text: str, cuts: list[int], unclear: list[tuple[int, int]], language
     for index, places in by_window.items():
         begin = cuts[index - 1] if index else 0
         end = cuts[index] if index < len(cuts) else len(text)
-        borders = {begin + span_end for _, span_end in _model().sent_spans(text[begin:end])}
+        borders = {begin + span_end for _, span_end in _spans(text[begin:end])}
         for place in places:
             # The model's spans may end before or behind the space; both mean this place.
             at = place
@@ -157,8 +166,13 @@ def _decide(text: str, cuts: list[int], unclear: list[tuple[int, int]], language
     return decided
 
 
+def _spans(text: str) -> list[tuple[int, int]]:
+    return [span for _, span in _model().tokenize_with_spans(text)]
+
+
 @lru_cache(maxsize=1)
 def _model() -> Any:
+    """nupunkt's English model, loaded with the first unclear place."""
     import nupunkt
 
-    return nupunkt
+    return nupunkt.load_default_model()

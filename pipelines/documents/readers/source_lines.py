@@ -5,8 +5,6 @@ What belongs here: the bookkeeping that lets every step cut text without losing 
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 
 class LineMap:
     """Line numbers of the prepared text → byte spans of the wikitext."""
@@ -25,17 +23,29 @@ class LineMap:
         """`begin-end` in UTF-8 bytes of the source: from line `first` to the end of line `last`."""
         if not self._ends:
             self._measure()
-        top = len(self._ends) - 1
+        top = min(len(self._begins), len(self._ends)) - 1
         return f"{self._begins[first if first < top else top]}-{self._ends[last if last < top else top]}"
 
     def _measure(self) -> None:
-        source = self.source
-        lines = source.split("\n")
-        sizes = [len(line) if source.isascii() else len(line.encode("utf-8", "replace")) for line in lines]
-        starts = [0, *accumulate(size + 1 for size in sizes)]
-        begins, ends = starts[:-1], [start - 1 for start in starts[1:]]
-        # A line that swallowed others begins where its first did and ends where its last did.
-        for line, n_newlines in reversed(self._cuts):
-            del begins[line + 1:line + 1 + n_newlines]
-            del ends[line:line + n_newlines]
-        self._begins, self._ends = begins, ends or [0]
+        begins, ends, at = [], [], 0
+        for size in map(len, self.source.encode("utf-8", "replace").split(b"\n")):
+            begins.append(at)
+            at += size
+            ends.append(at)
+            at += 1
+        swallowed: dict[int, int] = {}
+        for line, n_newlines in self._cuts:
+            swallowed[line] = swallowed.get(line, 0) + n_newlines
+        at = n_done = 0
+        for line, n_newlines in sorted(swallowed.items()):
+            # A line that swallowed others begins where its first did and ends where its last did.
+            same = line - n_done
+            self._begins += begins[at:at + same + 1]
+            self._ends += ends[at:at + same]
+            at += same + n_newlines
+            self._ends += ends[at:at + 1]
+            at, n_done = at + 1, line + 1
+        self._begins += begins[at:]
+        self._ends += ends[at:]
+        if not self._ends:
+            self._begins, self._ends = [0], [0]

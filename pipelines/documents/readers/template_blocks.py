@@ -30,9 +30,9 @@ _PICTURE_KEY = re.compile(
     r"^(?:image|img|photo|picture|logo|map|flag|coat|seal|signature|emblem|bilde|bild|obrazek|imagen|imagem|immagine|hình|ảnh"
     r"|պատկեր|изображение|фото|зображення|kuva|kép|afbeelding|attēls|karte|lua|pushpin|mapframe|locator|skyline|cover)"
     r"[\w ]*$|(?:size|width|px|alt|upright|color|colour|style|class|zoom|sort|maptype|position|mapsize|bg"
-    r"|link)\d*$")
-_FILE = re.compile(r"[^\n|\[\]{}]*\.(?:jpe?g|png|svg|gif|tiff?|og[agv]|webm|webp|djvu|pdf)\s*",
-                   re.IGNORECASE)
+    r"|link|align|alignment|float|thumb|radius)\d*$")
+_FILE = re.compile(r"\d+\s?(?:x\s?\d+\s?)?px"
+                   r"|[^\n|\[\]{}]*\.(?:jpe?g|png|svg|gif|tiff?|og[agv]|webm|webp|djvu|pdf)\s*", re.IGNORECASE)
 
 
 def block(names: str) -> Callable[[Handler], Handler]:

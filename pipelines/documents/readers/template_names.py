@@ -93,7 +93,7 @@ _RULES: dict[str, str] = {
         sronly|float begin|float end|end float|clear both|startplainlist|endplainlist|
         plainlist begin|flatlist begin|end plainlist|endflatlist|start plainlist|
         startflatlist|start flatlist|end flatlist|div flex row|div flex row end|
-        legend striped|color box|colorbox|color sample|gallery layout|hidden sort key|hs|vr|
+        legend striped|color box|colorbox|color sample|gallery layout|hidden sort key|hs|
         spacer|0|px0|pad2|table cell templates|sort key|sortname key|css image crop|
         bq start|bq end|flagdeco|flagicon image|flagicon|flag icon|noflag|increase|decrease|
         steady|increase negative|decrease positive|up|down|profit|loss|coat of arms|no flag|
@@ -133,6 +133,8 @@ _ENDS = re.compile(
     r"|^countries of | series$| footer$| portal$)|(?P<disamb>\(disambiguation\)$)")
 
 _IN_ENGLISH = """
+hy: լեգենդ=legend; մհա=ipa; նիհոնգո=nihongo; տես=see also; պարզաբանագիր=layout box; նվազում=decrease
+hy: մասին=about; չշփոթել=distinguish; պանորամա=wide image; երկակի պատկեր=double image; ընտրյալ հոդված=featured article
 hy: հիմնական=main; հիմնական հոդված=main; ծանցանկ=reflist
 hy: արտաքին հղումներ=navigation box; դրոշավորում=flagcountry; դրոշ=flag
 hy: հսհ=navigation box; վպե=navigation box; տես նաև=see also
@@ -144,6 +146,11 @@ hy: օրվա հոդված նախագծի մասնակից=navigation box; բազ
 hy: ծանոթ=reflist; վիքիպահեստ=commons; միապետություններ=navigation box
 hy: իսկ և իսկ=see also; համայնապատկեր=wide image; վերջ=div col end
 hy: ռուսերեն գիրք=cite book
+vi: ngày sinh=birth date; ngày sinh và tuổi=birth date and age; ngày mất=death date
+vi: ngày mất và tuổi=death date and age; ngày bắt đầu=start date; ngày bắt đầu và tuổi=start date
+vi: ngày thành lập và tuổi=start date; tính đến=as of; về=about; bài chi tiết=main; britannica=navigation box
+vi: số năm theo năm và ngày=layout box; đổi hướng=redirect; chi tiết=main; dablink=hatnote; cref2=efn
+vi: cần số trang=page needed; trang web chính thức=official website; căn giữa=center; cờ 2=flag
 vi: chính=main; tham khảo=reflist; chú thích sách=cite book; chú thích web=cite web
 vi: chú thích tạp chí=cite journal; chú thích=citation; chú thích báo=cite news
 vi: xem thêm=see also; thể loại commons=commons category; bài chính=main
@@ -282,7 +289,7 @@ for _name in list(ALIASES):
 _RULE_BY_NAME: dict[str, str] = {
     name.strip(): rule for rule, names in _RULES.items() for name in names.replace("\n", "").split("|")
 }
-_RULE_BY_NAME.update({"navigation box": "navigation", "maintenance box": "maintenance",
+_RULE_BY_NAME.update({"navigation box": "navigation", "maintenance box": "maintenance", "layout box": "layout",
                       "references box": "references"})
 _KNOWN: dict[str, str | None] = {}
 

@@ -7,8 +7,25 @@ from __future__ import annotations
 
 import re
 
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-          "November", "December")
+_MONTHS = {
+    "en": "January February March April May June July August September October November December",
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
+    "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+    "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "uk": "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
+    "hy": "հունվարի փետրվարի մարտի ապրիլի մայիսի հունիսի հուլիսի օգոստոսի սեպտեմբերի հոկտեմբերի նոյեմբերի "
+          "դեկտեմբերի",
+    "el": "Ιανουαρίου Φεβρουαρίου Μαρτίου Απριλίου Μαΐου Ιουνίου Ιουλίου Αυγούστου Σεπτεμβρίου Οκτωβρίου "
+          "Νοεμβρίου Δεκεμβρίου",
+    "tr": "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+}
+"""Months as they stand in a date, by language; dates of other languages are written in numbers."""
 _NUMBER = re.compile(r"[-+−–]?[\d.,/⁄+]+(?:[eE]\d+)?")
 _RANGE_WORDS = {
     "-": "–", "–": "–", "to": " to ", "and": " and ", "by": " by ", "x": " × ", "×": " × ",
@@ -50,20 +67,30 @@ def conversion(values: list[str]) -> str:
     return "".join(out)
 
 
-def date_words(values: list[str], *, day_first: bool) -> str:
-    """Year, month, day → `5 March 1999` or `March 5, 1999`; what is no number stays as it is."""
+def date_words(values: list[str], language: str, *, day_first: bool = False) -> str:
+    """Year, month, day → `5 March 1999`, `March 5, 1999`, `5 березня 1999`, `5 tháng 3 năm 1999`.
+
+    What is no number stays as it is.
+    """
     values = [value for value in values[:3] if value]
     if not values:
         return ""
     year = values[0]
-    if not year.lstrip("-").isdigit():
-        return " ".join(values) if len(values) > 1 and len(" ".join(values)) < 40 else year
+    if not year.lstrip("-").isdecimal():
+        joined = " ".join(values)
+        return joined if len(joined) < 40 else year
     if len(values) == 1:
         return year
+    names = _MONTHS.get(language or "en", "" if language != "simple" else _MONTHS["en"]).split()
     month = values[1]
-    if month.isdigit() and 1 <= int(month) <= 12:
-        month = MONTHS[int(month) - 1]
-    if len(values) == 2 or not values[2].isdigit():
+    day = str(int(values[2])) if len(values) > 2 and values[2].isdecimal() else ""
+    if month.isdecimal() and 1 <= int(month) <= 12:
+        if language == "vi":
+            return f"{day} tháng {int(month)} năm {year}".strip()
+        if not names:
+            return f"{year}-{int(month):02}" + (f"-{int(day):02}" if day else "")
+        month = names[int(month) - 1]
+    if not day:
         return f"{month} {year}"
-    day = str(int(values[2]))
-    return f"{day} {month} {year}" if day_first else f"{month} {day}, {year}"
+    is_english = language in ("", "en", "simple")
+    return f"{day} {month} {year}" if day_first or not is_english else f"{month} {day}, {year}"

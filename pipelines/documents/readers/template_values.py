@@ -53,8 +53,7 @@ def formatted_number(call: Call) -> str:
 
 @words("date|start date and age|birth-date|death-date|birth date and age")
 def date(call: Call) -> str:
-    day_first = call.text("df") in ("y", "yes") or call.language not in ("en", "")
-    return date_words(call.positional(), day_first=day_first)
+    return date_words(call.positional(), call.language, day_first=call.text("df") in ("y", "yes"))
 
 
 @words("death date and age|birth year and age|death year and age|birth-date and age|death-date and age")
@@ -62,10 +61,10 @@ def date_and_age(call: Call) -> str:
     values = positional(call)
     day_first = call.text("df") in ("y", "yes")
     if not call.name.startswith("death") or "-date" in call.name:
-        return date_words(values[:3], day_first=day_first)
+        return date_words(values[:3], call.language, day_first=day_first)
     if "year" in call.name:
         return values[0] if values else ""
-    return date_words(values[:3], day_first=day_first)
+    return date_words(values[:3], call.language, day_first=day_first)
 
 
 @words("date text|oldstyledate|old style date|oldstyledatedy")
@@ -78,11 +77,13 @@ def as_of(call: Call) -> str:
     alternative = call.text("alt")
     if alternative:
         return alternative
+    if call.language not in ("", "en", "simple"):
+        return date_words(positional(call), call.language)
     start = "as of" if call.text("lc") in ("y", "yes") else "As of"
     if call.text("since"):
         start = "since" if call.text("lc") in ("y", "yes") else "Since"
     values = positional(call)
-    return f"{start} {date_words(values, day_first=call.text('df') in ('y', 'yes', ''))}".strip()
+    return f"{start} {date_words(values, call.language, day_first=call.text('df') in ('y', 'yes', ''))}".strip()
 
 
 @words("circa")
@@ -154,6 +155,9 @@ def joined(call: Call) -> str:
 @words("url|official website|official|official site|website|homepage")
 def address(call: Call) -> str:
     target = call.text("1", "url")
+    if target[:1] == mark.URL:
+        # The tokenizer has made a link of the address already.
+        target = target[1:].partition(mark.LINK_TEXT)[0]
     shown = call.text("2", "name", "mobile") or (target if call.name == "url" else "Official website")
     if not target:
         return ""

@@ -44,8 +44,8 @@ _FIRST = """
     nowrap|nobr|nobreak|nowr|small|smaller|big|larger|large|nobold|noitalic|noitalics|normal|center|sc|
     smallcaps|smallcaps2|smallcaps all|unicode|tooltip|abbr|abbrlink|strong|em|bold|italic|mono|
     monospace|kbd|keypress|key|key press|button|sub|sup|u|underline|strike|xt|mxt|tq|gray|red|green|
-    blue|angle bracket|notatypo|not a typo|sic|typo|vanchor|visible anchor|angbr|angbr ipa|ipalink|
-    ipa link|ipablink|ipaslink|ipa|ipa1|ipa2|api|phonetic|grapheme|gph|linktext|linktxt|script|rtl-lang|
+    blue|notatypo|not a typo|sic|typo|vanchor|visible anchor|ipalink|
+    ipa link|ipablink|ipaslink|ipa|ipa1|ipa2|api|phonetic|linktext|linktxt|script|rtl-lang|
     ltr-lang|nastaliq|hebrew|grc|polytonic|mvar|math|var|varserif|serif|sans-serif|text|plain text|
     nocolor|longitem|map caption|caps|allcaps|vol.|issue|hsp|ruby|ruby-ja|furigana|no wrap|nwr|
     avoid wrap|bracket|quoted|r-to-l|hilite|highlight|code|legend0|vert header|vertical header|cj|cjkv|
@@ -64,6 +64,11 @@ def first(call: Call) -> str:
 @words("lang|lang2|tlang|native name|native phrase|script lang|wikt-lang")
 def second(call: Call) -> str:
     return call.text("2", "text", "1")
+
+
+@words("angbr|angbr ipa|angle bracket|vr|grapheme|gph")
+def angle_brackets(call: Call) -> str:
+    return f"⟨{call.text('1')}⟩"
 
 
 @words("transl")
@@ -121,6 +126,7 @@ def ipac(call: Call) -> str:
     labels = {"pron": "pronounced ", "us": "US: ", "uk": "UK: ", "lang": "", "en": "", "audio": ""}
     text = "".join(labels[sound.lower()] if sound.lower() in labels and n < 2 else sound.strip(mark.NOTHING)
                    for n, sound in enumerate(sounds))
+    text = text.replace("_", " ")
     return f"/{text}/" if text else ""
 
 

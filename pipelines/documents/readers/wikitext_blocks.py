@@ -119,7 +119,7 @@ class Blocks:
             words.clear()
             if form == "p":
                 text, spans = render(raw, self.stash, self.counts)
-                if text:
+                if text and not (len(text) < 4 and _is_hole(text, spans)):
                     self.put(text, spans)
             elif form == "pre" or form == "poem":
                 text, spans = render(raw, self.stash, self.counts, True)
@@ -271,6 +271,11 @@ class Blocks:
         self.flush()
         self.pop_to(self.tables[-1])
         self.pop()
+
+
+def _is_hole(text: str, spans: tuple[Span, ...]) -> bool:
+    """Whether only punctuation is left around a template that says nothing here (and was counted)."""
+    return any(span.kind == "template" for span in spans) and not any(map(str.isalnum, text))
 
 
 _KEPT_EMPTY = frozenset(("cell", "section", "root"))

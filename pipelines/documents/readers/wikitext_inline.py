@@ -21,7 +21,6 @@ _PIECES = re.compile(
     "|((?<=[\x11\x16\x17])[^\x11-\x13\x16\x17]*\x12?"             # any other link: its target
     "|(?<=[\x02\x1e])\\d+\x03"                                     # a stashed piece, a left-over block
     "|(?<=\x1b)#?\\w{1,32};))?").split                             # an entity
-_LEFT_OVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|~~~")
 _LEFT_OVERS = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|~~~~?~?")
 _SPACES = re.compile("[ \t\xa0]{2,}|[\t\xa0]")
 _QUOTES = re.compile("(''+)")
@@ -30,15 +29,22 @@ _QUOTES = re.compile("(''+)")
 def render(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: bool = False,
            ) -> tuple[str, tuple[Span, ...]]:
     """(visible text, spans) of a block's marked text. keep_lines: newlines and runs of spaces stay."""
-    if _LEFT_OVER.search(raw):
+    if "{{" in raw or "}}" in raw or "[[" in raw or "]]" in raw or "~~~" in raw:
         raw, n = _LEFT_OVERS.subn("", raw)
         counts["unparsed_braces"] += n
+    if mark.NOTHING in raw:
+        raw = raw.replace(mark.NOTHING, "")
+    if not keep_lines:
+        raw = raw.strip(" \n")
     if raw.isprintable() and "  " not in raw and "''" not in raw:
-        return raw.strip(" "), ()
-    if not keep_lines and ("  " in raw or "\xa0" in raw or "\t" in raw):
-        raw = _SPACES.sub(" ", raw)
+        return (raw.rstrip(" ") if keep_lines else raw), ()
     if "''" in raw:
         raw = mark_quotes(raw)
+    if not keep_lines:
+        if "\n" in raw:
+            raw = raw.replace("\n", " ")
+        if "  " in raw or "\xa0" in raw or "\t" in raw:
+            raw = _SPACES.sub(" ", raw)
     return _run(raw, stash, keep_lines)
 
 
@@ -65,8 +71,8 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
             shown = words or target.removeprefix(":").replace("_", " ")
             if after_space and shown[:1] == " ":
                 shown = shown.lstrip(" ")
-            end = length + len(shown)
-            spans.append(Span(length, end, "link", plain(target)))
+            if shown:
+                spans.append(Span(length, length + len(shown), "link", plain(target)))
         elif char == "\n":
             shown = char if keep_lines else " "
         elif char in mark.SPAN_OF_MARK:
@@ -74,11 +80,14 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
             if opens:
                 begins.setdefault(kind, []).append(length)
             elif begins.get(kind):
-                spans.append(Span(min(begins[kind].pop(), length), length, kind, None))
+                begin = begins[kind].pop()
+                if begin < length:
+                    spans.append(Span(begin, length, kind, None))
         elif char == mark.LINK_END:
             if links:
                 begin, kind, address = links.pop()
-                spans.append(Span(min(begin, length), length, kind, address))
+                if begin < length or kind == "template":
+                    spans.append(Span(min(begin, length), length, kind, address))
         elif char == mark.BREAK:
             if squeeze:
                 length = _strip_end(out, length)
@@ -93,7 +102,7 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
             shown = entity_words(other)
         elif char == mark.STASH and other:
             kind, shown = _stashed(stash[int(other[:-1])], keep_lines)
-            if kind:
+            if kind and shown:
                 spans.append(Span(length, length + len(shown), kind, None))
         elif char == mark.BLOCK and other:
             shown = " "
@@ -114,8 +123,8 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
                 length += len(text)
                 after_space = squeeze and text[-1] == " "
     for kind, opened in begins.items():
-        spans.extend(Span(begin, length, kind, None) for begin in opened)
-    spans.extend(Span(begin, length, kind, address) for begin, kind, address in links)
+        spans.extend(Span(begin, length, kind, None) for begin in opened if begin < length)
+    spans.extend(Span(begin, length, kind, address) for begin, kind, address in links if begin < length)
     return _finish("".join(out), spans, keep_lines)
 
 
@@ -134,8 +143,8 @@ def _finish(text: str, spans: list[Span], keep_lines: bool) -> tuple[str, tuple[
         size = len(kept)
         spans = [Span(min(max(begin - start, 0), size), min(max(end - start, 0), size), kind, target)
                  for begin, end, kind, target in spans]
-    return kept, tuple([span for span in spans if span.begin < span.end
-                        or (span.kind == "template" and span.begin == span.end)])
+        spans = [span for span in spans if span.begin < span.end or span.kind == "template"]
+    return kept, tuple(spans)
 
 
 def _strip_end(out: list[str], length: int) -> int:

@@ -91,7 +91,7 @@ def _simple_links(text: str) -> str:
 
 _ADDRESS = re.compile(r"\[(?=(?:[a-z]{3,8}:)?//|mailto:|news:)")
 _ADDRESS_LINE = re.compile(r"\[(?=(?:[a-z]{3,8}:)?//|mailto:|news:)|\]|\n")
-_EQUALS_LINE = re.compile(r"(?:\A|\n)=[^\n]*")
+_EQUALS_LINE = re.compile(r"\n=[^\n]*")
 _MANY = 40
 
 
@@ -114,7 +114,9 @@ def _tame(text: str, counts: Counter[str]) -> str:
         if holes:
             counts["unclosed_openings"] += len(holes)
             text = _without(text, sorted(holes))
-    if any(match[0].count("=") > _MANY for match in _EQUALS_LINE.finditer(text)):
+    if text[:1] == "=":
+        return _tame("\n" + text, counts)[1:]
+    if any(line.count("=") > _MANY for line in _EQUALS_LINE.findall(text)):
         text = _EQUALS_LINE.sub(_few_equals, text)
     return text
 

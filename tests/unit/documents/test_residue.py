@@ -9,7 +9,8 @@ from pipelines.documents.readers.wikitext import read_wikitext
 from pipelines.documents.residue import KINDS, find_node_residue, find_residue
 
 FOUND = {
-    "template_braces": ["a {{b", "c}} d"], "link_brackets": ["[[a", "a]] b"], "table_markup": ["{| class=x", "|- x"],
+    "template_braces": ["a {{b", "c}} d"], "link_brackets": ["[[a", "a]] b"],
+    "table_markup": ["{| class=x", "|- x"],
     "quote_marks": ["'''bold", "a ''b"], "tag": ["a <ref name=x>", "b<br />c", "</div>", "<!-- x"],
     "picture_option": ["a.jpg|thumb|x", "|200px|left", "x |right"], "magic_word": ["__NOTOC__ x"],
     "entity": ["a&nbsp;b", "&#160;", "&amp; x"], "namespace_link": ["Category:Lakes", "x Datei:Eule.jpg|mini"],

@@ -53,7 +53,8 @@ def test_nowiki_and_inline_code_are_literal() -> None:
 
 
 def test_entities() -> None:
-    assert words("5&nbsp;km &amp; &lt;b&gt; &#8211; &#x3b1; &eacute; AT&T &bogus;") == "5 km & <b> – α é AT&T &bogus;"
+    assert words("5&nbsp;km &amp; &lt;b&gt; &#8211; &#x3b1; &eacute;") == "5 km & <b> – α é"
+    assert words("AT&T &bogus;") == "AT&T &bogus;"
     assert words("a &amp;nbsp; b") == "a b"
 
 

@@ -15,7 +15,8 @@ from pipelines.documents.residue import find_node_residue
 
 FAMILIES = {
     "templates": "{{a|b word ", "links": "[[word ", "labelled links": "[[a|word ", "tables": "{|\n| word\n",
-    "footnotes": "A.<ref>word {{cite|x}} ", "comments": "<!-- word ", "divs": "<div>word ", "quotes": "''word '''b ",
+    "footnotes": "A.<ref>word {{cite|x}} ", "comments": "<!-- word ", "divs": "<div>word ",
+    "quotes": "''word '''b ",
     "addresses": "[http://a.example word ", "arguments": "{{{word|", "headings": "== word\n", "equals": "=word",
     "lists": "* word\n", "terms": ";word:word ", "nested": "{{a|[[b|word]] {{c|", "tags": "<nowiki>word ",
     "closings": "}}]] word |} ", "attributes": '<ref name="word ', "pictures": "[[File:a.jpg|thumb|word ",

@@ -6,7 +6,8 @@ from wikitext_trees import read, tree
 
 
 def test_caption_headers_spans_and_continued_cells() -> None:
-    result = read('{| class="wikitable" style="x"\n|+ style="y" | Lakes of \'\'X\'\'\n! scope="col" | Name !! Depth\n'
+    result = read('{| class="wikitable" style="x"\n|+ style="y" | Lakes of \'\'X\'\'\n'
+                  '! scope="col" | Name !! Depth\n'
                   '|- style="z"\n| rowspan="2" | [[Como]] || 410 m\n|-\n| colspan=3 | deep\n\nvery\n* and cold\n|}')
     table = [(n.tag, n.text, dict(n.attrs)) for n in result.nodes[1:]]
     assert table == [
@@ -61,7 +62,8 @@ def test_words_outside_of_cells_get_a_cell() -> None:
 
 
 def test_infobox_rows() -> None:
-    result = read("{{Infobox lake\n| name = Como\n| image = C.jpg\n| image_size = 200px\n| caption = From the [[air]]\n"
+    result = read("{{Infobox lake\n| name = Como\n| image = C.jpg\n| image_size = 200px\n"
+                  "| caption = From the [[air]]\n"
                   "| depth_max = {{convert|410|m|ft}}\n| inflow =\n* [[Adda]]\n* Mera\n| empty =\n}}\nLead.")
     assert result.nodes[1].attrs == {"infobox": "Infobox lake"}
     assert [f"{n.tag} {n.text}" for n in result.nodes[1:]] == [

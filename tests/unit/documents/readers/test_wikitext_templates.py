@@ -77,8 +77,8 @@ def test_emphasis_and_links_go_through_templates() -> None:
     assert spans("{{nowrap|''a'' [[b|c]]}}") == [("emphasis", "a", None), ("link", "c", "b")]
 
 
-@pytest.mark.parametrize("name", ["Disambiguation", "hndis", "Begriffsklärung", "Неоднозначность", "Homonymie", "曖昧さ回避",
-                                  "Trang định hướng"])
+@pytest.mark.parametrize("name", ["Disambiguation", "hndis", "Begriffsklärung", "Неоднозначность",
+                                  "Homonymie", "曖昧さ回避", "Trang định hướng"])
 def test_disambiguation_is_flagged_and_parsed(name: str) -> None:
     result = read(f"'''Como''' may be:\n* [[Como (lake)]]\n{{{{{name}}}}}")
     assert result.status == "disambiguation"
@@ -95,3 +95,11 @@ def test_tables_of_names_are_sound() -> None:
 
 def test_site_is_not_needed_for_names() -> None:
     assert ENGLISH.namespace_of("Template:X") == (10, "X")
+
+
+@pytest.mark.parametrize(("language", "shown"), [
+    ("en", "May 7, 1931"), ("de", "7 Mai 1931"), ("uk", "7 травня 1931"), ("vi", "7 tháng 5 năm 1931"),
+    ("ka", "1931-05-07"), ("", "May 7, 1931"), ("simple", "May 7, 1931"),
+])
+def test_dates_are_written_in_the_language(language: str, shown: str) -> None:
+    assert words("{{birth date|1931|5|7}}", SiteInfo.unknown(language)) == shown
