@@ -40,7 +40,8 @@ _MAX_WORD = 40
 def split_text(text: str, language: str) -> list[tuple[int, int]]:
     """Sentences of a text as (begin, end) in code points, without the space between them.
 
-    language: code of the wiki (en, uk, hy …); an unknown one gets the rules of its script.
+    language: code of the wiki (en, uk, hy …); an unknown one gets the rules of its script, none at all
+    those of English.
     """
     if not _ANY_STOP.search(text, 0, max(len(text) - 1, 0)):
         begin = len(text) - len(text.lstrip())
@@ -79,6 +80,8 @@ def _append(spans: list[tuple[int, int]], text: str, begin: int, end: int) -> No
 def _cuts(text: str, language: str) -> list[int]:
     """Offsets at which a new sentence begins, ascending."""
     language = language.partition("-")[0]
+    if language in ("", "simple"):
+        language = "en"
     abbreviations = ABBREVIATIONS.get(language, _NONE)
     cuts: list[int] = []
     unclear: list[tuple[int, int]] = []

@@ -191,8 +191,8 @@ def check_tree(doc_id: str, nodes: Sequence[Node]) -> None:
 class TreeBuilder:
     """Builds the nodes of one document, strictly in document order.
 
-    `open` starts a node below the innermost open one, `close` ends that one; `section` ends what is open
-    down to the right ancestor by itself. Text and spans may be set until `finish`.
+    `open` starts a node below the innermost open one, `close` ends that one, `close_to` all down to an
+    ancestor. Text and spans may be set until `finish`.
     """
 
     def __init__(self, title: str) -> None:

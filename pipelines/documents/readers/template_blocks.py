@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.namespaces import CATEGORY
+from pipelines.documents.readers.template_call import Call
 
-if TYPE_CHECKING:
-    from pipelines.documents.readers.wikitext_templates import Call
-
-Handler = Callable[[Any, "Call"], None]
+Handler = Callable[[Any, Call], None]
 HANDLERS: dict[str, Handler] = {}
 
 _INFOBOX_NAME = re.compile(

@@ -5,13 +5,9 @@ What belongs here: `{{cite book|…}}` outside of footnotes (those inside have b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.template_call import Call
 from pipelines.documents.readers.template_table import words
-
-if TYPE_CHECKING:
-    from pipelines.documents.readers.wikitext_templates import Call
 
 _AUTHORS = (("last", "first"), ("last1", "first1"), ("last2", "first2"), ("last3", "first3"),
             ("last4", "first4"), ("surname", "given"), ("surname1", "given1"), ("surname2", "given2"))

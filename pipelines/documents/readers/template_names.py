@@ -134,7 +134,8 @@ _ENDS = re.compile(
 
 _IN_ENGLISH = """
 hy: լեգենդ=legend; մհա=ipa; նիհոնգո=nihongo; տես=see also; պարզաբանագիր=layout box; նվազում=decrease
-hy: մասին=about; չշփոթել=distinguish; պանորամա=wide image; երկակի պատկեր=double image; ընտրյալ հոդված=featured article
+hy: մասին=about; չշփոթել=distinguish; պանորամա=wide image; երկակի պատկեր=double image
+hy: ընտրյալ հոդված=featured article
 hy: հիմնական=main; հիմնական հոդված=main; ծանցանկ=reflist
 hy: արտաքին հղումներ=navigation box; դրոշավորում=flagcountry; դրոշ=flag
 hy: հսհ=navigation box; վպե=navigation box; տես նաև=see also

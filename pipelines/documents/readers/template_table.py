@@ -7,12 +7,10 @@ languages, signs), `template_values.py` (numbers, dates, places, charts) and `te
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pipelines.documents.readers.wikitext_templates import Call
+from pipelines.documents.readers.template_call import Call
 
-Handler = Callable[["Call"], str]
+Handler = Callable[[Call], str]
 HANDLERS: dict[str, Handler] = {}
 """Handlers by template name in lower case, English where there is an alias."""
 

@@ -7,15 +7,12 @@ What belongs here: one small function a kind of template, entered in the table b
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.template_call import Call
 from pipelines.documents.readers.template_countries import COUNTRIES
 from pipelines.documents.readers.template_numbers import conversion, date_words, number_with_separators
 from pipelines.documents.readers.template_table import positional, words
-
-if TYPE_CHECKING:
-    from pipelines.documents.readers.wikitext_templates import Call
 
 
 @words("convert")

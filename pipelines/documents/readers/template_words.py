@@ -9,16 +9,13 @@ write or extend one entry here; nothing else has to change. Numbers, dates, plac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pipelines.documents.readers import template_citations, template_values
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.namespaces import name_set
+from pipelines.documents.readers.template_call import Call
 from pipelines.documents.readers.template_countries import COUNTRIES
 from pipelines.documents.readers.template_table import HANDLERS, Handler, positional, words
 
-if TYPE_CHECKING:
-    from pipelines.documents.readers.wikitext_templates import Call
 
 def find(call: Call) -> Handler | None:
     """The handler for a call, None if there is none."""

@@ -16,42 +16,14 @@ from mwparserfromhell.parser import tokens as mw
 from pipelines.documents.readers import template_blocks, template_names, template_words
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.siteinfo import SiteInfo
+from pipelines.documents.readers.template_call import BLANK, Call
 from pipelines.documents.readers.wikitext_blocks import Blocks
 from pipelines.documents.readers.wikitext_tokens import Tokens
 
 Text, TemplateOpen, TemplateClose = mw.Text, mw.TemplateOpen, mw.TemplateClose
 TemplateParamSeparator, TemplateParamEquals = mw.TemplateParamSeparator, mw.TemplateParamEquals
-_BLANK = " \t\n\xa0" + mark.NOTHING
 _TABLE_PARAMETERS = 3
 """An unknown template at a place of its own with so many named parameters shows a table of them."""
-
-
-class Call:
-    """One template call: its normalised name, and its parameters as token ranges, given as marked words."""
-
-    __slots__ = ("name", "ranges", "reader", "shown_name")
-
-    def __init__(self, reader: TemplateReader, shown_name: str, name: str) -> None:
-        self.reader, self.shown_name, self.name = reader, shown_name, name
-        self.ranges: dict[str, tuple[int, int]] = {}
-
-    def text(self, *names: str) -> str:
-        """The words of the first of these parameters that has any, without space around them; else ''."""
-        for name in names:
-            span = self.ranges.get(name)
-            if span is not None:
-                words = self.reader.inline_text(*span).strip(_BLANK)
-                if words:
-                    return words
-        return ""
-
-    def positional(self) -> list[str]:
-        """The words of the unnamed parameters in order, empty ones included."""
-        return [self.text(name) for name in self.ranges if name.isdigit()]
-
-    @property
-    def language(self) -> str:
-        return self.reader.site.language
 
 
 class TemplateReader:
@@ -125,7 +97,7 @@ class TemplateReader:
         self.counts[f"unhandled_template:{call.name[:60]}"] += 1
         values = call.positional()
         words = values[0] if len(call.ranges) == 1 and values and len(values[0]) < 300 else ""
-        return f"{mark.TEMPLATE}{call.shown_name.strip(_BLANK)}{mark.LINK_TEXT}{words}{mark.LINK_END}"
+        return f"{mark.TEMPLATE}{call.shown_name.strip(BLANK)}{mark.LINK_TEXT}{words}{mark.LINK_END}"
 
     def apart(self, call: Call) -> bool:
         """An unknown template on a line of its own: navigation without parameters, else perhaps a table."""
@@ -179,7 +151,7 @@ class TemplateReader:
                     return call, at + 1
                 begin, key = at + 1, None
             elif kind is TemplateParamEquals and call is not None and key is None:
-                key = self.inline_text(begin, at).strip(_BLANK).replace("_", " ").lower()
+                key = self.inline_text(begin, at).strip(BLANK).replace("_", " ").lower()
                 begin = at + 1
                 if key.isdigit():
                     key = str(int(key))
@@ -187,13 +159,13 @@ class TemplateReader:
 
     def new_call(self, begin: int, end: int) -> Call:
         """A call with its name read; `{{#if:x|y}}` and `{{lc:X}}` have x and X as parameter 1."""
-        shown = self.inline_text(begin, end).strip(_BLANK)
+        shown = self.inline_text(begin, end).strip(BLANK)
         prefix, colon, rest = shown.partition(":")
         if colon:
-            low = prefix.strip(_BLANK).lower()
+            low = prefix.strip(BLANK).lower()
             number = self.site.numbers.get(low)
             if low in ("subst", "safesubst", "msg", "raw") or number == 10:
-                shown = rest.strip(_BLANK)
+                shown = rest.strip(BLANK)
             elif low in template_names.PARSER_FUNCTIONS or low[:1] == "#":
                 call = Call(self, low, low)
                 # The words behind the colon have no tokens of their own: they are kept as a cached range.
