@@ -129,6 +129,7 @@ class Corpus:
         if reader not in READERS:
             raise UserError(f"reader {reader!r}", "no such reader", f"one of {', '.join(READERS)}",
                             "Correct --reader.")
+        titles = (titles,) if isinstance(titles, str) else titles
         self._check_titles(titles)
         request = make_request(question, budget, k=k, router=router, source=source, titles=titles,
                                options=options)
@@ -144,13 +145,21 @@ class Corpus:
         """The words at a document id or a citation.
 
         Without @ the document of this release is taken. One whose version differs is looked up in the kept
-        releases, the newest first. Raises UserError when no release has it, naming both versions.
+        releases, the newest first, also when this release no longer has the document. Raises UserError when
+        no release has it, naming both versions.
         """
         parsed = parse_address(address)
-        document = self.document(parsed.doc_id)
         release = self.release
-        if not parsed.fits(document):
-            release, document = self._in_kept_releases(parsed, document)
+        try:
+            document = self.document(parsed.doc_id)
+        except UserError as error:
+            if parsed.version is None:
+                raise
+            release, document = self._in_kept_releases(parsed, error.found)
+        else:
+            if not parsed.fits(document):
+                release, document = self._in_kept_releases(
+                    parsed, f"{parsed.doc_id} has version {version_of(document)} in release {self.release}")
         node, words = resolve(parsed, document)
         return Shown(parsed, release, document, node, words)
 
@@ -169,7 +178,8 @@ class Corpus:
         return UserError(f"document {doc_id}", found, "the id of a document with a tree, such as enwiki:12",
                          "See the ids with `espalier export-trees`, or in the citations of an answer.")
 
-    def _in_kept_releases(self, address: Address, served: Document) -> tuple[int, Document]:
+    def _in_kept_releases(self, address: Address, found: str) -> tuple[int, Document]:
+        """The newest other release with the version that an address names. found: what this one has."""
         from pipelines.releases import list_releases
         from pipelines.retrieval.corpus import ReleasedCorpus
 
@@ -182,8 +192,8 @@ class Corpus:
             if address.fits(document):
                 return number, document
         raise UserError(
-            f"citation {address}", f"{address.doc_id} has version {version_of(served)} in release "
-            f"{self.release}, and no kept release has another that fits", f"version {address.version}",
+            f"citation {address}", f"{found}, and no kept release has one that fits",
+            f"version {address.version}",
             f"See its present words with `espalier show {address.doc_id}`.")
 
     def documents(self) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ that the tables use.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 _COPY_CHUNK_BYTES = 8 << 20
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
 def is_remote(path: str) -> bool:
@@ -90,18 +92,22 @@ def write_json(path: str, value: Any) -> None:
 def create_bytes(path: str, content: bytes) -> None:
     """Create a file that must not exist yet; of two that try at once locally, exactly one succeeds.
 
-    Raises FileExistsError. On an object store the check and the write are two steps: there only the build
-    lock keeps two writers apart.
+    Raises FileExistsError. On an object store, and on a file system without links, the check and the write
+    are two steps: there only the build lock keeps two writers apart.
     """
-    if is_remote(path):
-        if exists(path):
-            raise FileExistsError(path)
-        write_bytes(path, content)
-        return
-    with _temporary_beside(path, content) as temporary:
-        # A link, unlike a rename, fails when the name is taken.
-        os.link(temporary, path)
-    _sync_folder(path)
+    if not is_remote(path):
+        try:
+            with _temporary_beside(path, content) as temporary:
+                # A link, unlike a rename, fails when the name is taken.
+                os.link(temporary, path)
+            _sync_folder(path)
+            return
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+    if exists(path):
+        raise FileExistsError(path)
+    write_bytes(path, content)
 
 
 @contextmanager

@@ -75,6 +75,17 @@ def read_release(data: DataFolder, number: int) -> Release:
     return release
 
 
+def kept_release(data: DataFolder, number: int) -> Release:
+    """As `read_release`, and raises UserError when clean-up has removed the release's files."""
+    release = read_release(data, number)
+    if release.cleaned:
+        usable = [other.number for other in list_releases(data) if not other.cleaned]
+        raise UserError(f"release {number}", "clean-up has removed its files",
+                        f"one of the kept releases: {', '.join(map(str, usable)) or 'none'}",
+                        f"See `espalier release list --data {data.root}`.")
+    return release
+
+
 def _what(error: ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
@@ -233,13 +244,13 @@ def use_release(data: DataFolder, number: int) -> Release:
 
     Raises UserError for a number without a release, RunFailure when its tables or indexes are gone.
     """
-    release = read_release(data, number)
-    if release.cleaned:
-        usable = [r.number for r in list_releases(data) if not r.cleaned]
-        raise UserError(f"release {number}", "clean-up has removed its files",
-                        f"one of the kept releases: {', '.join(map(str, usable)) or 'none'}",
-                        f"See `espalier release list --data {data.root}`.")
+    release = kept_release(data, number)
     check_usable(data, release)
+    try:
+        _read_number(data, "newest")
+    except RunFailure:
+        # Whoever chooses what is served also ends every publish that was cut off.
+        files.write_text(f"{data.releases}/newest", f"{release_numbers(data)[-1]}\n")
     files.write_text(f"{data.releases}/current", f"{number}\n")
     return release
 

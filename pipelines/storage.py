@@ -25,7 +25,7 @@ BUCKETS_PROPERTY = "espalier.n_buckets"
 """Table property: how many buckets `bucket` may have."""
 
 RETENTION = "interval 3650 days"
-WRITE_ATTEMPTS = 3
+CONFLICT_RETRIES = 3
 SAMPLE_CHARACTERS = 500
 
 Row = dict[str, Any]
@@ -288,12 +288,12 @@ def _write(data: DataFolder, name: str, rows: Sequence[Mapping[str, Any]], updat
     _check_rows(table, rows)
     try:
         create_table(data, name)
-        for attempt in range(1, WRITE_ATTEMPTS + 1):
+        for attempt in range(CONFLICT_RETRIES + 1):
             try:
                 return _write_once(data, table, rows, update)
             except CommitFailedError:
                 # Another writer committed in between: compare with what it wrote and try again.
-                if attempt == WRITE_ATTEMPTS:
+                if attempt == CONFLICT_RETRIES:
                     raise
     except (DeltaError, OSError) as error:
         raise RunFailure(f"table {name}", f"a write of {len(rows)} rows failed ({_first_line(error)})",
@@ -338,9 +338,10 @@ def _write_once(data: DataFolder, table: Table, rows: Sequence[Mapping[str, Any]
                if update and key in old and _canonical(old[key]) != _canonical(new[key])]
     if not inserted and not changed:
         return Written(0, 0, reader.version(table.name))
-    if not changed:
+    if not update:
         write_deltalake(target, arrow.take(inserted), mode="append")
     else:
+        # A merge, even of new rows alone: unlike appends, two that insert the same key conflict.
         condition = " AND ".join(f't."{column}" = s."{column}"' for column in table.key)
         (target.merge(arrow.take(inserted + changed), condition, source_alias="s", target_alias="t")
          .when_matched_update_all().when_not_matched_insert_all().execute())

@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 from pipelines.errors import RunFailure
+from pipelines.files import file_sha256
 from pipelines.settings import cache_folder
 
 MINIMUM_JAVA = 17
@@ -123,11 +124,6 @@ def prepare_java() -> Path:
     return home
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _missing_or_changed(folder: Path) -> list[str]:
     """What is wrong with the jars in a folder, one line a jar; nothing when all are right."""
     faults = []
@@ -135,7 +131,7 @@ def _missing_or_changed(folder: Path) -> list[str]:
         path = folder / name
         if not path.is_file():
             faults.append(f"{name} is missing")
-        elif (found := _sha256(path)) != expected:
+        elif (found := file_sha256(path)) != expected:
             faults.append(f"{name} has SHA-256 {found[:12]}… instead of {expected[:12]}…")
     return faults
 

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipelines.errors import EspalierError
+from pipelines.locking import build_lock
 from pipelines.settings import DataFolder, Profile, profile_by_name
 from spark_jobs.session import get_spark
 from spark_jobs.tables import StageResult
@@ -31,12 +32,13 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace,
         work: Callable[[Any, DataFolder, Profile], Iterable[StageResult]]) -> None:
-    """Open session and data folder, do the work, print a line a table; exit with the error's code."""
+    """Do the work under the build lock, print a line a table; exit with the error's code."""
     try:
         profile = profile_by_name(arguments.profile)
         data = DataFolder.at(arguments.data)
-        for result in work(get_spark(profile), data, profile):
-            print(json.dumps(asdict(result)), flush=True)
+        with build_lock(data):
+            for result in work(get_spark(profile), data, profile):
+                print(json.dumps(asdict(result)), flush=True)
     except EspalierError as error:
         print(f"espalier: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.locking import build_lock
 from pipelines.releases import list_releases
 from pipelines.retrieval.dense_build import DENSE_FORMAT, ShardPlan, build_shard, plan_shards, shard_inputs
 from pipelines.retrieval.index_files import Manifest, building, finish_folder, opened, read_manifest
@@ -186,7 +187,9 @@ def main(arguments: list[str] | None = None) -> int:
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise UserError(f"configuration {path}", str(error), "YAML with data and release",
                             "Correct the file.") from error
-        indexes = build_indexes(DataFolder.at(config.data), profile, config.versions, config.release)
+        data = DataFolder.at(config.data)
+        with build_lock(data):
+            indexes = build_indexes(data, profile, config.versions, config.release)
     except EspalierError as error:
         print(f"build_index: {error}", file=sys.stderr)
         return error.exit_code

@@ -93,6 +93,7 @@ class TrackedRun:
     def __init__(self, client: Any, experiment_id: str, run_id: str) -> None:
         self._client = client
         self.experiment_id, self.run_id = experiment_id, run_id
+        self._tables: list[str] = []
 
     def log_params(self, params: Mapping[str, Any]) -> None:
         """Parameters; values that are no strings are written as JSON."""
@@ -130,8 +131,10 @@ class TrackedRun:
         columns = list(dict.fromkeys(key for row in rows for key in row))
         table = {"columns": columns, "data": [[row.get(key) for key in columns] for row in rows]}
         self.log_text(json.dumps(table, ensure_ascii=False), artifact_file)
+        # The tag lists all tables of the run: MLflow neither shows nor loads another one.
+        self._tables.append(artifact_file)
         self._client.set_tag(self.run_id, "mlflow.loggedArtifacts",
-                             json.dumps([{"path": artifact_file, "type": "table"}]))
+                             json.dumps([{"path": path, "type": "table"} for path in self._tables]))
 
     def log_text(self, text: str, artifact_file: str) -> None:
         """A text file as artifact."""

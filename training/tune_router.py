@@ -68,16 +68,17 @@ class RememberingCorpus:
 
     def __init__(self, corpus: RetrievalCorpus) -> None:
         self._corpus = corpus
-        self._dense: dict[tuple[str, int], list[Hit]] = {}
+        self._dense: dict[tuple[str, int, Filters], list[Hit]] = {}
         self._documents: dict[str, Document] = {}
         self._idf: dict[str, float] = {}
         self._tokens: dict[str, int] = {}
 
     def search_dense(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
         """As the corpus; remembered."""
-        if (question, k) not in self._dense:
-            self._dense[question, k] = self._corpus.search_dense(question, k, filters)
-        return self._dense[question, k]
+        key = (question, k, filters)
+        if key not in self._dense:
+            self._dense[key] = self._corpus.search_dense(question, k, filters)
+        return self._dense[key]
 
     def search_sparse(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
         """As the corpus."""

@@ -85,7 +85,7 @@ def differences(result: Mapping[str, Any], metric: str, baseline: str) -> str:
         axes.plot([row["mean"]], [place], marker="o", markersize=7, markeredgecolor=colour,
                   markerfacecolor=colour if certain else "white", markeredgewidth=1.8)
     axes.set_yticks(range(len(rows)), [f"{row['method']}  (n = {row['n']})" for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"{metric.replace('_', ' ')}: difference to {baseline}, paired 95 % interval")
     return _svg(figure)

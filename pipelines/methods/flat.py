@@ -7,6 +7,7 @@ both. Each passage stands alone below its document's title; passages are taken u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from pipelines.documents.render import Range
@@ -76,12 +77,7 @@ class Flat:
         by_id = {hit.unit_id: hit for ranking in rankings for hit in ranking}
         fused = reciprocal_rank_fusion([[hit.unit_id for hit in ranking] for ranking in rankings],
                                        options["kappa"])
-        return [_with_score(by_id[unit_id], score) for unit_id, score in fused[:k]]
-
-
-def _with_score(hit: Hit, score: float) -> Hit:
-    return Hit(hit.unit_id, hit.doc_id, hit.node_ids, score, hit.text,
-               hit.first_sentence_id, hit.last_sentence_id)
+        return [replace(by_id[unit_id], score=score) for unit_id, score in fused[:k]]
 
 
 def hit_summary(hit: Hit) -> dict[str, str | float]:

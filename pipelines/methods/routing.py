@@ -28,7 +28,7 @@ ANSWER, EXPAND, REFUSAL = "[ANSWER]", "[EXPAND]", "Cannot answer"
 PREFIX_WORDS = 5
 _NOTE_TOKENS = 12
 ELLIPSIS = " …"
-_ACTION = re.compile(r"\[(ANSWER|EXPAND)\]\s*(\d+)\s*(?::(.*))?", re.IGNORECASE)
+_ACTION = re.compile(r"\[(ANSWER|EXPAND)\]\s*(\d{1,18})\s*(?::(.*))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

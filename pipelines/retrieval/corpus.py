@@ -11,7 +11,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipelines.documents.tree import Document, Node, Sentence, Span, TreeError
@@ -19,9 +21,10 @@ from pipelines.errors import RunFailure, UserError
 from pipelines.methods.base import Filters, Hit
 from pipelines.models.encoder import Encoder, load_encoder
 from pipelines.models.tokens import TokenCounter, load_token_counter
-from pipelines.releases import Release, current_release, read_release
-from pipelines.retrieval.index_files import opened
-from pipelines.retrieval.sparse import Match, SparseIndex
+from pipelines.releases import Release, current_release, kept_release
+from pipelines.retrieval.dense_build import DENSE_FORMAT
+from pipelines.retrieval.index_files import Manifest, opened
+from pipelines.retrieval.sparse import SPARSE_FORMAT, Match, SparseIndex
 from pipelines.schemas import SOURCES
 from pipelines.settings import DataFolder
 from pipelines.storage import TableReader, sql_in
@@ -55,11 +58,12 @@ class ReleasedCorpus:
     def open(cls, data: DataFolder | str, release: int | None = None) -> ReleasedCorpus:
         """Open a release of a data folder, the served one without a number.
 
-        Raises UserError when there is no such release, RunFailure when its file is damaged. What is missing
-        or damaged of its tables and indexes is met when it is first read, as RunFailure.
+        Raises UserError when there is no such release or clean-up has removed its files, RunFailure when its
+        file is damaged. What is missing or damaged of its tables and indexes is met when it is first read,
+        as RunFailure.
         """
         folder = data if isinstance(data, DataFolder) else DataFolder.at(data)
-        return cls(folder, current_release(folder) if release is None else read_release(folder, release))
+        return cls(folder, current_release(folder) if release is None else kept_release(folder, release))
 
     # --- search
 
@@ -77,17 +81,21 @@ class ReleasedCorpus:
     def _dense(self) -> DenseIndex:
         from pipelines.retrieval.dense import DenseIndex
 
-        return DenseIndex(*opened(self.data, self._index("dense")))
+        return DenseIndex(*self._opened("dense", DENSE_FORMAT))
 
     @cached_property
     def _sparse(self) -> SparseIndex:
-        return SparseIndex(opened(self.data, self._index("sparse"))[0])
+        return SparseIndex(self._opened("sparse", SPARSE_FORMAT)[0])
 
-    def _index(self, name: str) -> str:
+    def _opened(self, name: str, index_format: int) -> tuple[Path, Manifest]:
+        step = f"Run `espalier build --data {self.data.root}`."
         if name not in self.release.indexes:
-            raise RunFailure(f"release {self.release.number}", f"no {name} index", "one over its units",
-                             f"Run `espalier build --data {self.data.root}`.")
-        return self.release.indexes[name]
+            raise RunFailure(f"release {self.release.number}", f"no {name} index", "one over its units", step)
+        folder, manifest = opened(self.data, self.release.indexes[name])
+        if manifest.get("format") != index_format:
+            raise RunFailure(f"index {folder}", f"format {manifest.get('format')}",
+                             f"format {index_format}, which this version of the project reads", step)
+        return folder, manifest
 
     def search_dense(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
         """The k units nearest to the question by cosine, best first; ties by unit_id.
@@ -121,7 +129,7 @@ class ReleasedCorpus:
                              f"its indexes know {missing[0]}, its table units does not",
                              "indexes built from the pinned tables",
                              f"Run `espalier build --data {self.data.root}`, or serve another release.")
-        return [_with_score(units[match.unit_id], match.score) for match in matches]
+        return [replace(units[match.unit_id], score=match.score) for match in matches]
 
     def _load_units(self, unit_ids: list[str]) -> dict[str, Hit]:
         return {row["unit_id"]: Hit(row["unit_id"], row["doc_id"], tuple(row["node_ids"]), 0.0, row["text"],
@@ -191,11 +199,6 @@ class ReleasedCorpus:
     def router_thresholds(self) -> Mapping[str, float]:
         """Thresholds of the similarity router that the release stores: `answer` and `expand`."""
         return self.release.router
-
-
-def _with_score(hit: Hit, score: float) -> Hit:
-    return Hit(hit.unit_id, hit.doc_id, hit.node_ids, score, hit.text, hit.first_sentence_id,
-               hit.last_sentence_id)
 
 
 def _node(row: dict[str, Any]) -> Node:

@@ -13,7 +13,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.retrieval.dense_build import DENSE_FORMAT
 from pipelines.retrieval.index_files import Manifest
 from pipelines.retrieval.sparse import Match, rank
 
@@ -33,8 +32,6 @@ class DenseIndex:
     """The opened shards of one index. Instances may be shared between threads."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        if manifest.get("format") != DENSE_FORMAT:
-            raise ValueError(f"dense index of format {manifest.get('format')}, not {DENSE_FORMAT}")
         self.dim = int(manifest["dim"])
         self.n_vectors = int(manifest["n_vectors"])
         self._shards = [_Shard(folder / entry["name"], entry, self.dim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -49,6 +50,18 @@ def test_create_refuses_an_existing_file(root: str) -> None:
     with pytest.raises(FileExistsError):
         files.create_bytes(f"{root}/1.json", b"second")
     assert files.read_bytes(f"{root}/1.json") == b"first"
+
+
+def test_a_file_is_created_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    files.create_bytes(f"{tmp_path}/1.json", b"first")
+    with pytest.raises(FileExistsError):
+        files.create_bytes(f"{tmp_path}/1.json", b"second")
+    assert os.listdir(tmp_path) == ["1.json"]
+    assert files.read_bytes(f"{tmp_path}/1.json") == b"first"
 
 
 def test_of_many_creators_exactly_one_succeeds(tmp_path: Path) -> None:

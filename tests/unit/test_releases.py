@@ -205,6 +205,16 @@ def test_a_damaged_pointer_names_its_file_and_remedy(three: DataFolder) -> None:
     assert current_release(three).number == 3
 
 
+def test_use_mends_a_damaged_record_of_the_newest(three: DataFolder) -> None:
+    Path(three.releases, "newest").write_text("four")
+    with pytest.raises(RunFailure, match=r"releases/newest: 'four'.*espalier release use 3 "):
+        next_number(three)
+    use_release(three, 2)
+    assert (served_number(three), next_number(three)) == (2, 4)
+    new_release(three, 0)
+    assert served_number(three) == 2
+
+
 def test_use_checks_tables_and_indexes(three: DataFolder) -> None:
     lost = storage.open_table(three, "units", list_releases(three)[1].tables["units"]).file_uris()[0]
     Path(lost).unlink()

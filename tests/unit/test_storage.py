@@ -190,6 +190,16 @@ def test_two_writers_of_one_table_both_succeed(data: DataFolder) -> None:
     assert storage.TableReader(data).row_count("questions") == 9
 
 
+def test_two_writers_of_one_key_leave_one_row(data: DataFolder) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    storage.append_rows(data, "questions", [question(0)])
+    with ThreadPoolExecutor(4) as pool:
+        written = list(pool.map(lambda _: storage.merge_rows(data, "questions", [question(1)]), range(4)))
+    assert sum(one.n_inserted for one in written) == 1
+    assert storage.TableReader(data).row_count("questions") == 2
+
+
 READER = """
 import sys
 from pipelines.settings import DataFolder

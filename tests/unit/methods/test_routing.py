@@ -99,6 +99,11 @@ def test_known_ids_of_the_wrong_kind_or_words_are_expelled(make_state: State, li
     assert (actions.expelled, actions.unknown, actions.is_collapsed) == ((line.strip(),), (), True)
 
 
+def test_an_endless_number_is_no_action(make_state: State) -> None:
+    line = f"[ANSWER] {'9' * 5000}: x"
+    assert parse_actions(line, make_state({"Most owls"})).unparsed == (line,)
+
+
 def test_unknown_ids_and_prose_are_counted_apart(make_state: State) -> None:
     actions = parse_actions("I think:\n[ANSWER] 999: x\n[ANSWER] 4:\n[ANSWER] 3: most OWLS, eat",
                             make_state({"Most owls"}))

@@ -79,6 +79,7 @@ def test_titles_restrict_the_search(corpus: Corpus) -> None:
     for method in ("flat", "flat_bm25", "flat_hybrid"):
         answer = corpus.ask("history of the country", method=method, titles=[title], source="wikipedia")
         assert {item.title for item in answer.evidence} == {title}
+        assert corpus.ask("history of the country", method=method, titles=title).evidence == answer.evidence
 
 
 def test_undecodable_characters_of_a_question_do_not_stop_it(corpus: Corpus) -> None:
@@ -121,6 +122,22 @@ def test_a_citation_of_an_older_version_is_found_in_a_kept_release(
         corpus.show(f"{doc_id}@3.1#/0")
     assert "3.1" in str(caught.value)
     assert "2.1" in str(caught.value)
+
+
+def test_a_citation_of_a_removed_document_is_found_in_a_kept_release(
+        build_data: Callable[[Path], tuple[DataFolder, Release]], tmp_path: Path) -> None:
+    data, first = build_data(tmp_path / "data")
+    doc_id = Corpus.open(data).documents()[0]["doc_id"]
+    for table in ("tree_nodes", "documents"):
+        open_table(data, table).delete(f"doc_id = '{doc_id}'")
+    versions = {name: int(open_table(data, name).version()) for name in first.tables}
+    publish(data, first.model_copy(update={"number": next_number(data), "tables": versions}))
+    corpus = Corpus.open(data)
+    shown = corpus.show(f"{doc_id}@1.1#/0")
+    assert (shown.release, shown.document.doc_id) == (1, doc_id)
+    for address in (doc_id, f"{doc_id}@2.1#/0"):
+        with pytest.raises(UserError, match="release 2 has no such document"):
+            corpus.show(address)
 
 
 def publish_next(data: DataFolder, release: Release, table: str, changes: dict[str, str],

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipelines import files
 from pipelines.cleanup import clean_up
-from pipelines.errors import UserError
+from pipelines.errors import RunFailure, UserError
 from pipelines.methods.base import Filters, RetrievalCorpus
 from pipelines.models.encoder import load_encoder
 from pipelines.models.tokens import load_token_counter
+from pipelines.releases import mark_cleaned
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.retrieval.terms import terms
 from pipelines.settings import ENCODER_NAME, DataFolder, cache_folder, profile_by_name
@@ -130,6 +132,23 @@ def test_an_unknown_release_and_an_empty_folder_are_explained(shared_data: DataF
         ReleasedCorpus.open(str(tmp_path / "nothing"))
 
 
+def test_a_release_whose_files_were_removed_is_explained(build_data: Any, tmp_path: Path) -> None:
+    data, release = build_data(tmp_path / "data")
+    mark_cleaned(data, release)
+    with pytest.raises(UserError, match=r"release 1: clean-up has removed its files"):
+        ReleasedCorpus.open(data, 1)
+
+
+@pytest.mark.parametrize(("index", "search"), [("dense", "search_dense"), ("sparse", "search_sparse")])
+def test_an_index_of_another_format_is_not_read(build_data: Any, tmp_path: Path, index: str,
+                                                search: str) -> None:
+    data, release = build_data(tmp_path / "data")
+    manifest = f"{data.root}/{release.indexes[index]}/manifest.json"
+    files.write_json(manifest, {**files.read_json(manifest), "format": 0})
+    with pytest.raises(RunFailure, match=r"format 0; expected format 1.*espalier build"):
+        getattr(ReleasedCorpus.open(data), search)("nights", 3)
+
+
 def test_a_data_folder_behind_an_address(build_data: Any, tmp_path: Path,
                                          monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ESPALIER_STATE", str(tmp_path / "state"))
@@ -148,6 +167,7 @@ COLD = """
 import sys
 import tempfile
 from pathlib import Path
+from pipelines.releases import mark_cleaned
 from pipelines.retrieval.corpus import ReleasedCorpus
 corpus = ReleasedCorpus.open(sys.argv[1])
 hits = corpus.search_dense("How cold are the nights in the Sahara?", 5)
@@ -166,6 +186,7 @@ def test_a_cold_process_loads_nothing_heavy_and_ends_well(shared_data: DataFolde
 
 READ_ONLY = """
 import os, sys
+from pipelines.releases import mark_cleaned
 from pipelines.retrieval.corpus import ReleasedCorpus
 
 def search():
