@@ -43,7 +43,7 @@ ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DAT
 
 test: $(READY)  ## unit tests, then integration tests
 	@$(BIN)/python -m pytest tests/unit
-	@$(BIN)/python -m pytest tests/integration tests/browser
+	@$(BIN)/python -m pytest tests/integration
 
 test-unit: $(READY)  ## the tests that take seconds
 	@$(BIN)/python -m pytest tests/unit
@@ -51,7 +51,7 @@ test-unit: $(READY)  ## the tests that take seconds
 lint: $(READY)  ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python docs/generate.py --check
 
 bench: $(READY)  ## ratios against named peers, measured in one run

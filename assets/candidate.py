@@ -42,6 +42,14 @@ class Candidate:
         return self.served is not None and _indexed(self.release) == _indexed(self.served)
 
 
+def index_formats() -> dict[str, int]:
+    """Formats of the indexes: a new one makes a release due, since the old indexes cannot be opened."""
+    from pipelines.retrieval.dense_build import DENSE_FORMAT
+    from pipelines.retrieval.sparse import SPARSE_FORMAT
+
+    return {"dense_format": DENSE_FORMAT, "sparse_format": SPARSE_FORMAT}
+
+
 def _indexed(release: Release) -> tuple[Any, ...]:
     """What indexes are built over: units with the titles of their documents, vectors, settings."""
     return (*(release.tables[name] for name in ("documents", "units", "embeddings")),
@@ -75,7 +83,7 @@ def rows_in_log(data: DataFolder, name: str, version: int | None = None) -> int:
 
 def settings_sha256(profile: Profile) -> str:
     """Digest of the settings that a release depends on."""
-    chosen = profile.model_dump(mode="json", include=set(RELEASE_SETTINGS))
+    chosen = profile.model_dump(mode="json", include=set(RELEASE_SETTINGS)) | index_formats()
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
 
 

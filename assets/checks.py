@@ -6,6 +6,7 @@ step, at the table's newest version: the build lock keeps it still until the rel
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 
@@ -54,7 +55,7 @@ def checks_of(table: str) -> dg.AssetChecksDefinition:
                 description=None if result.passed else failure_message(result),
                 metadata={"table_version": versions[table], "rows": result.n_rows,
                           "failing_rows": result.n_failing, "judged_now": seen is None,
-                          "data_docs": dg.MetadataValue.url(f"file://{data_docs_folder(data)}/index.html"),
+                          "data_docs": dg.MetadataValue.url((Path(data_docs_folder(data)) / "index.html").as_uri()),
                           **({"named_rows": dg.MetadataValue.md(_named(result))} if result.rows else {})})
 
     return quality

@@ -1,7 +1,7 @@
 """The corpus: trees, sentences, passages and vectors, each from the table before it.
 
 What belongs here: one asset a Spark stage, thin. What does not: what a stage does (`spark_jobs`), the
-indexes (`indexes.py`), the release (`releases.py`). A stage finds by its watermark what changed upstream
+indexes (`indexes.py`), the release (`release.py`). A stage finds by its watermark what changed upstream
 and works on that alone; with nothing to do it starts no Spark.
 """
 

@@ -137,7 +137,10 @@ def _newest_runs(instance: dg.DagsterInstance, dataset: str, budget_tokens: int)
             if event is None or not isinstance(event.partition, dg.MultiPartitionKey):
                 continue
             keys = event.partition.keys_by_dimension
-            if keys["dataset"] == dataset and event.metadata["budget_tokens"].value == budget_tokens:
+            if keys["dataset"] != dataset or not {"budget_tokens", "mlflow_run_id"} <= set(event.metadata):
+                # Of another set, or reported by hand.
+                continue
+            if event.metadata["budget_tokens"].value == budget_tokens:
                 newest.setdefault(keys["method"], str(event.metadata["mlflow_run_id"].value))
         if not page.has_more:
             return newest

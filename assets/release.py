@@ -4,6 +4,7 @@ What belongs here: publishing the candidate when it differs from the served rele
 clean-up. What does not: the order of writes that makes a publish safe (`pipelines/releases.py`).
 """
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -44,7 +45,7 @@ def release(data: dg.ResourceParam[DataFolder], profile: dg.ResourceParam[Profil
         "tables": dg.MetadataValue.md(markdown_table(
             ("table", "version", "rows"),
             [(name, version, published.counts.get(name)) for name, version in published.tables.items()])),
-        "data_docs": dg.MetadataValue.url(f"file://{docs}"),
+        "data_docs": dg.MetadataValue.url(Path(docs).as_uri()),
         "removed_files": removed.n_files if removed else 0,
         "seconds": round(event.seconds, 2)})
 

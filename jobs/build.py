@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
 
 from assets.checks import check_failure
 from assets.partitions import DUMP_FILES
@@ -135,7 +134,7 @@ def run_job(data: DataFolder, instance: dg.DagsterInstance, job: str, events: li
     try:
         result = defs.resolve_job_def(job).execute_in_process(
             instance=instance, run_config={**QUIET_LOGS, **run_config}, tags={**REPOSITORY_TAG, **tags})
-    except DagsterExecutionInterruptedError as error:
+    except dg.DagsterExecutionInterruptedError as error:
         raise KeyboardInterrupt from error
     # Whatever a stage raises comes through here, and is raised again as one clear error with its cause.
     except Exception as error:

@@ -27,7 +27,7 @@ def range_tags(keys: list[str]) -> dict[str, str]:
 
 
 def waiting_files(folder: Path, now_s: float) -> list[Path]:
-    """Dump files in a drop folder that nobody writes to any more, by name. None when there is no folder."""
+    """Dump files in a drop folder that nobody writes to any more, by name; none when there is no folder."""
     if not folder.is_dir():
         return []
     dumps = (path for path in folder.iterdir() if path.is_file() and path.suffix in DUMP_ENDINGS)

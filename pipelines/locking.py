@@ -1,7 +1,7 @@
 """The build lock: one build at a time on a data folder, however it was started.
 
 What belongs here: taking, keeping and reading the lock file in the state folder. What does not: who must
-hold it (the resource `build_lock` of `assets/resources.py`, and the CLI around its jobs). The kernel owns
+hold it (the resource `lock` of `assets/resources.py`, and the CLI around its jobs). The kernel owns
 the lock and drops it when the process ends, so a killed build never blocks the next one; the file only
 says who holds it. Within one process the lock is re-entrant: the CLI's two jobs run under one holding.
 """
@@ -63,6 +63,7 @@ def build_lock(data: DataFolder) -> Iterator[Holder]:
 
     Raises RunFailure, with process id and start time of the holder, when another process has it.
     """
+    data.prepare_state()
     path = data.lock_file.absolute()
     holder = _enter(path)
     try:

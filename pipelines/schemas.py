@@ -250,7 +250,7 @@ EMBEDDINGS = Table(
 
 QUESTIONS = Table(
     "questions", "Evaluation questions with their gold evidence.",
-    key=("dataset", "question_id"), writer="pipelines/evaluation/datasets.py",
+    key=("dataset", "question_id"), writer="pipelines/evaluation/question_table.py",
     columns=(
         Column("dataset", "string", "Name of the question set", constraint="length(dataset) > 0"),
         Column("question_id", "string", "Id within the set", constraint="length(question_id) > 0"),

@@ -7,6 +7,7 @@ here and nowhere else. Environment variables are read when a function is called,
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -43,7 +44,7 @@ class Profile(BaseModel):
     dense_flat_below: int = Field(100_000, description="Vectors: below, the index is exact; above, IVF-PQ")
     dense_ray_above: int = Field(1_000_000, description="Vectors: above, shards are built on Ray")
     kept_releases: int = Field(2, description="Newest releases whose tables and indexes clean-up keeps")
-    router_answer_threshold: float = Field(0.25, description="similarity router: ANSWER from this score on")
+    router_answer_threshold: float = Field(0.3, description="similarity router: ANSWER from this score on")
     router_expand_threshold: float = Field(0.4, description="similarity router: EXPAND from this score on")
 
 
@@ -76,6 +77,10 @@ class DataFolder:
         if not chosen:
             raise UserError("data folder", "none given", "a folder for tables and indexes",
                             f"Pass --data DIR or set {DATA_VARIABLE}.")
+        if escape := re.search("%[0-9A-Fa-f]{2}", chosen):
+            # delta-rs takes paths for addresses and would look for the decoded one.
+            raise UserError(f"data folder {chosen}", f"{escape[0]} in its path", "a path without percent escapes",
+                            "Rename the folder, or choose another --data.")
         if "://" not in chosen:
             chosen = str(Path(chosen).expanduser().absolute())
         state = os.environ.get(STATE_VARIABLE)
@@ -83,6 +88,16 @@ class DataFolder:
             raise UserError(f"data folder {chosen}", f"no {STATE_VARIABLE}", "a local folder for state",
                             f"Set {STATE_VARIABLE}: lock, run history and mapped indexes must be local.")
         return cls(chosen.rstrip("/"), Path(state).absolute() if state else Path(chosen) / ".state")
+
+    def prepare_state(self) -> Path:
+        """Make the state folder and return it. Raises UserError when it cannot be made."""
+        try:
+            self.state.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"data folder {self.root}", f"{self.state}: {error.strerror or error}",
+                            "a folder that can be written", f"Correct --data, {DATA_VARIABLE} or "
+                            f"{STATE_VARIABLE}.") from error
+        return self.state
 
     def table(self, name: str) -> str:
         return f"{self.root}/tables/{name}"

@@ -243,6 +243,9 @@ def _record(data: DataFolder, run: TrackedRun, questions: QuestionSet, outcome: 
         {"id": p.question_id, "type": texts[p.question_id].type, "question": texts[p.question_id].question,
          **row, "documents": ", ".join(entry.title for entry in p.evidence), "context": p.context}
         for p, row in zip(outcome.predictions, outcome.rows, strict=True)], "per_question.json")
+    own = {"methods": {name: summary}, "curve": {name: outcome.curve}}
+    run.log_text(recall_against_budget(own), "plots/evidence_recall_against_budget.svg")
+    run.log_text(latencies(own), "plots/latency.svg")
     run.log_text(trec.run_lines(scorer.rankings(outcome.predictions), name), "trec/run.txt")
     run.log_text(trec.qrels_lines(scorer.relevant), "trec/qrels.txt")
     run.log_traces(_traced(p, texts[p.question_id].question)

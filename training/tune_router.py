@@ -1,10 +1,12 @@
 """Tune the thresholds of the router `similarity` on dev questions (docs/methods.md).
 
 Every pair of a grid is tried: all questions are asked under the same budget and scored by the evaluation's
-own metrics. The best pair maximises the chosen mean; of equal ones the higher thresholds win, which answer
-less. It prints a line a pair, the best pair, and how it compares with the pair of the release. It changes
-nothing: the thresholds go into the profile (`router_answer_threshold`, `router_expand_threshold`), and the
-next build stores them with the release.
+own metrics. The best pair maximises the chosen mean; of equal ones the higher thresholds win. The chosen
+pair is the most selective one within one standard error of the best mean (the one-standard-error rule of
+Breiman et al. 1984): on a few dozen questions the last hundredth of recall is noise, while every threshold
+that is too low buries the evidence and refuses nothing. It prints a line a pair, the best, the chosen one,
+and the pair of the release. It changes nothing: the thresholds go into the profile
+(`router_answer_threshold`, `router_expand_threshold`), and the next build stores them with the release.
 
 Run: `python -m training.tune_router --config FILE` with YAML or JSON as `TuneRouterConfig`.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,11 +59,12 @@ class TuneRouterConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Trial:
-    """A pair of thresholds and the means that it gives."""
+    """A pair of thresholds, the means that it gives, and the standard error of the metric that is tuned."""
 
     answer: float
     expand: float
     means: Mapping[str, float | None]
+    standard_error: float = 0.0
 
 
 class RememberingCorpus:
@@ -128,7 +132,9 @@ def try_pair(corpus: RetrievalCorpus, release: int, questions: Sequence[Question
         given = answer(request, config.method, corpus, release)
         prediction = Prediction.from_answer(question.question_id, given.to_json())
         rows.append(question_metrics(question, prediction, corpus.count_tokens))
-    return Trial(answer_threshold, expand_threshold, summarise(rows)[0])
+    values = [value for row in rows if (value := row[config.metric]) is not None]
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return Trial(answer_threshold, expand_threshold, summarise(rows)[0], error)
 
 
 def tune(corpus: RetrievalCorpus, release: int, questions: Sequence[Question],
@@ -146,6 +152,13 @@ def tune(corpus: RetrievalCorpus, release: int, questions: Sequence[Question],
         return -value, -trial.answer, -trial.expand
 
     return sorted(trials, key=rank)
+
+
+def choose(trials: Sequence[Trial], metric: str) -> Trial:
+    """The most selective pair whose mean is within one standard error of the best. trials: best first."""
+    least = (trials[0].means[metric] or 0.0) - trials[0].standard_error
+    close = [trial for trial in trials if (trial.means[metric] or 0.0) >= least]
+    return max(close, key=lambda trial: (trial.answer, trial.expand))
 
 
 def load_config(path: Path) -> TuneRouterConfig:
@@ -189,6 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(describe(trial))
     print(f"release: {describe(present)}")
     print(f"best:    {describe(trials[0])}")
+    print(f"chosen:  {describe(choose(trials, config.metric))}")
     return 0
 
 

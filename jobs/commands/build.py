@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.debug:
         summary = build(data, request, Progress(sys.stderr))
     else:
-        with own_screen(data.state / "build.log") as screen:
+        with own_screen(data.prepare_state() / "build.log") as screen:
             try:
                 summary = build(data, request, Progress(screen))
             except BaseException:

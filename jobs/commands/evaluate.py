@@ -122,9 +122,12 @@ def _budgets(text: str) -> tuple[int, ...]:
 
 def _check_out(path: Path) -> None:
     """An evaluation takes minutes: that the result cannot be written is said before."""
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        found = "a folder" if path.is_dir() else "its folder does not exist"
-        raise UserError(f"--out {path}", found, "a file in a folder that exists", "Correct --out.")
+    try:
+        # Appending writes nothing, and leaves an earlier result until there is a new one.
+        path.open("a").close()
+    except OSError as error:
+        raise UserError(f"--out {path}", error.strerror or str(error), "a file that can be written",
+                        "Correct --out.") from error
 
 
 class Screen:

@@ -22,8 +22,8 @@ from pipelines.errors import UserError
 
 _ADDRESS = re.compile(
     r"(?P<doc_id>[^\s:@#/]+:[^\s:@#/]+)"
-    r"(?:@(?P<revision>[^\s:@#/.]+)\.(?P<parser>[0-9]+))?"
-    r"(?:#/(?P<path>(?:[0-9]+(?:/[0-9]+)*)?)(?::(?P<begin>[0-9]+)-(?P<end>[0-9]+))?)?")
+    r"(?:@(?P<revision>[^\s:@#/.]+)\.(?P<parser>[0-9]{1,9}))?"
+    r"(?:#/(?P<path>(?:[0-9]{1,9}(?:/[0-9]{1,9})*)?)(?::(?P<begin>[0-9]{1,9})-(?P<end>[0-9]{1,9}))?)?")
 GRAMMAR = "DOC_ID, DOC_ID@REVISION.PARSER#/PATH or DOC_ID@REVISION.PARSER#/PATH:BEGIN-END"
 
 

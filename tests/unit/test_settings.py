@@ -64,3 +64,15 @@ def test_a_remote_data_folder_needs_local_state(monkeypatch: pytest.MonkeyPatch,
 def test_cache_folder_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ESPALIER_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
+
+
+def test_a_percent_escape_in_the_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="%20"):
+        DataFolder.at(tmp_path / "p%20q")
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="Correct --data") as caught:
+        DataFolder.at(tmp_path / "file" / "data").prepare_state()
+    assert str(tmp_path / "file") in str(caught.value)

@@ -99,7 +99,7 @@ def test_what_mlflow_keeps(small: Built, questions: QuestionSet) -> None:
     [used] = run.inputs.dataset_inputs
     assert (used.dataset.name, used.dataset.digest) == ("trees", questions.digest)
     assert run.info.artifact_uri.startswith(Path(small.data.mlflow_artifacts).as_uri())
-    assert {item.path for item in client.list_artifacts(run.info.run_id)} == {"per_question.json", "trec"}
+    assert {item.path for item in client.list_artifacts(run.info.run_id)} == {"per_question.json", "plots", "trec"}
     assert {item.path for item in client.list_artifacts(parent.info.run_id)} == {
         "report.html", "differences.json", "plots"}
     table = client.load_table(evaluation.experiment_id, "per_question.json", run_ids=[run.info.run_id])

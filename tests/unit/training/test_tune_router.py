@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.errors import UserError
 from pipelines.evaluation.datasets import GoldEvidence, Question
-from training.tune_router import TuneRouterConfig, describe, load_config, tune
+from training.tune_router import Trial, TuneRouterConfig, choose, describe, load_config, tune
 
 QUESTIONS = (
     Question("1", "barn owl wingspan", (("95 cm",),),
@@ -55,3 +55,9 @@ def test_a_config_file_is_checked(tmp_path: Path) -> None:
         load_config(file)
     with pytest.raises(UserError, match="cannot be read"):
         load_config(tmp_path / "none.yaml")
+
+
+def test_the_chosen_pair_is_the_most_selective_within_one_standard_error() -> None:
+    trials = [Trial(0.2, 0.1, {"evidence_recall": 0.80}, 0.05), Trial(0.3, 0.1, {"evidence_recall": 0.76}, 0.05),
+              Trial(0.3, 0.2, {"evidence_recall": 0.75}, 0.05), Trial(0.4, 0.2, {"evidence_recall": 0.74}, 0.05)]
+    assert choose(trials, "evidence_recall") == trials[2]
