@@ -162,12 +162,12 @@ def router_state(question: str, view: SubtreeView, lit: Iterable[int], anchors: 
 
     anchors: the matched nodes, or the expanded heading; where the text is longer than `max_tokens`, the lit
     lines farthest from them go first, then the headings farthest from what is left, and a last line says
-    how many. The question and the root's line always stay.
+    how many. The root's line always stays; a question is cut where it would take more than half.
     """
     lit_set = set(lit)
     shown = [node_id for node_id in view if view.is_structure(node_id) or node_id in lit_set]
     lines = {node_id: _line(view, node_id, line_words) for node_id in shown}
-    head = f"Question: {' '.join(question.split())}"
+    head = _question_line(question, max_tokens // 2, count_tokens)
     text = "\n".join([head, *lines.values()])
     n_left_out = 0
     if count_tokens(text) > max_tokens:
@@ -185,6 +185,15 @@ def router_state(question: str, view: SubtreeView, lit: Iterable[int], anchors: 
     expandable = tuple(node_id for node_id in lines
                        if view.is_structure(node_id) and _hides_content(view, node_id, lines))
     return RouterState(question, view, text, visible, expandable, n_left_out, turn, score)
+
+
+def _question_line(question: str, most_tokens: int, count_tokens: Callable[[str], int]) -> str:
+    """The question on one line, cut to its first words where a pasted page would leave no room for nodes."""
+    line, n_words = f"Question: {' '.join(question.split())}", count_words(question)
+    while count_tokens(line) > most_tokens and n_words > 1:
+        n_words //= 2
+        line = f"Question: {first_words(question, n_words)}{ELLIPSIS}"
+    return line
 
 
 def _with_note(head: str, lines: dict[int, str], n_left_out: int) -> str:

@@ -50,6 +50,14 @@ def test_lines_are_cut_to_their_words_and_kept_on_one_line(make_state: State) ->
     assert state.text.split("\n")[1:] == ["0: T", "\t1: one two three four five …"]
 
 
+@pytest.mark.parametrize("question", ["owls " * 3000, "鴞" * 3000])
+def test_a_question_of_pages_leaves_room_for_nodes(make_state: State, bird_corpus: Any, question: str) -> None:
+    state = make_state({"small mammals"}, question=question, max_tokens=400)
+    assert "small mammals" in state.text
+    assert bird_corpus.count_tokens(state.text.split("\n")[0]) <= 200
+    assert bird_corpus.count_tokens(state.text) <= 400
+
+
 def test_a_long_text_loses_its_farthest_lines_and_says_how_many(make_state: State, bird_corpus: Any) -> None:
     builder = TreeBuilder("Long")
     for number in range(200):
