@@ -52,7 +52,9 @@ def serve(data: DataFolder, dagster_port: int, mlflow_port: int) -> int:
     check_port("Dagster", dagster_port)
     check_port("MLflow", mlflow_port)
     place_instance(data)
-    environment = os.environ | instance_environment(data) | {"MLFLOW_DISABLE_TELEMETRY": "true"}
+    # MLflow's server would start a dozen processes for jobs that nothing here submits.
+    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    environment = os.environ | instance_environment(data) | quiet
     services = {
         name: subprocess.Popen(command, env=environment, cwd=WORKSPACE.parent, start_new_session=True)
         for name, command in commands(data, dagster_port, mlflow_port).items()

@@ -56,10 +56,6 @@ class Table:
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
-    def spark_ddl(self) -> str:
-        """The schema in Spark's DDL, with NOT NULL where a column must have a value."""
-        return ", ".join(f"`{c.name}` {c.type}{'' if c.nullable else ' NOT NULL'}" for c in self.columns)
-
     def arrow_schema(self) -> Any:
         """The schema as `pyarrow.Schema`, with the meaning of each column in its metadata."""
         import pyarrow as pa

@@ -34,11 +34,6 @@ class Difference:
     high: float | None
     n: int
 
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether the interval lies on one side of zero."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
-
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "level": LEVEL}
 

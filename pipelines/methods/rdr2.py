@@ -23,7 +23,7 @@ from pipelines.methods.base import Hit, Option, Piece, Request, RetrievalCorpus,
 from pipelines.methods.flat import hit_summary
 from pipelines.methods.options import read_options
 from pipelines.methods.routers import make_router
-from pipelines.methods.routing import Router, RouterState, parse_actions, router_state
+from pipelines.methods.routing import PROMPT_FORMAT, Router, RouterState, parse_actions, router_state
 from pipelines.methods.similarity_router import NodeScorer, question_weights
 from pipelines.methods.subtree import SubtreeView, view_of
 from pipelines.retrieval.budget import pack
@@ -188,9 +188,9 @@ class _RoutingLoop:
             state = self._state(routed, lit, anchors, turn)
             output = self._router.route(state)
             actions = parse_actions(output.text, state)
-            step |= {"router": self._router.name, "router_text": state.text, "output": output.text,
-                     "lines_left_out": state.n_left_out, "used_fallback": output.used_fallback,
-                     **actions.counts()}
+            step |= {"router": self._router.name, "prompt_format": PROMPT_FORMAT, "router_text": state.text,
+                     "output": output.text, "lines_left_out": state.n_left_out,
+                     "used_fallback": output.used_fallback, **actions.counts()}
         routed.steps += trace.steps
         routed.answers.update(actions.answers)
         routed.llm_calls += output.llm_calls

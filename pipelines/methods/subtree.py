@@ -65,10 +65,6 @@ class SubtreeView:
     def is_structure(self, node_id: int) -> bool:
         return self.document[node_id].is_structure
 
-    def headings(self) -> list[int]:
-        """The structure nodes, the root first."""
-        return [node_id for node_id in self if self.is_structure(node_id)]
-
     def content_ancestors(self, node_id: int) -> list[int]:
         """The content nodes above a node up to the nearest heading, outermost first."""
         above = []

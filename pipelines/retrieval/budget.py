@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from pipelines.documents.citation import Citation, cite
-from pipelines.documents.render import Part, Range, Rendering, render_context, render_plain
+from pipelines.documents.render import Range, Rendering, render_context, render_plain
 from pipelines.documents.tree import Document, Sentence
 from pipelines.methods.base import Piece
 
@@ -41,21 +41,11 @@ class PackingCorpus(Protocol):
         """Length of a text by the token counter."""
 
 
-class Shown(NamedTuple):
-    """Characters `[begin, end)` of the context: those from `node_begin` on of a node's own text."""
-
-    begin: int
-    end: int
-    doc_id: str
-    node_id: int
-    node_begin: int
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What the context shows of one document, in document order, overlaps merged.
 
-    text: own words in plain form. parts: where each comes from. score: that of its best piece.
+    text: own words in plain form. score: that of its best piece.
     """
 
     doc_id: str
@@ -63,7 +53,6 @@ class Evidence:
     citations: tuple[Citation, ...]
     text: str
     score: float
-    parts: tuple[Part, ...]
 
     @property
     def paths(self) -> list[list[int]]:
@@ -79,34 +68,17 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Context:
-    """The packed context. shown: what each of its characters is, in the order of the text."""
+    """The packed context: its text, its length, and what it shows of which documents."""
 
     text: str
     n_tokens: int
     evidence: tuple[Evidence, ...]
-    shown: tuple[Shown, ...]
     n_taken: int
     n_skipped: int
     is_cut: bool
     """The first piece was too large and was cut."""
     pieces: tuple[Piece, ...] = ()
     """The pieces that are shown, in the method's order: what ranking metrics rank."""
-
-    def places(self, evidence: Evidence, begin: int, end: int) -> list[tuple[int, int]]:
-        """Where characters `[begin, end)` of an evidence's text stand in the context, as ranges of it."""
-        wanted = [(part.node_id, part.node_begin + max(begin - part.begin, 0),
-                   part.node_begin + min(end, part.end) - part.begin)
-                  for part in evidence.parts if part.begin < end and begin < part.end]
-        places = []
-        for node_id, first, last in wanted:
-            for shown in self.shown:
-                if (shown.doc_id, shown.node_id) != (evidence.doc_id, node_id):
-                    continue
-                shift = shown.begin - shown.node_begin
-                place = (max(shown.begin, first + shift), min(shown.end, last + shift))
-                if place[0] < place[1]:
-                    places.append(place)
-        return sorted(places)
 
 
 def pack(pieces: Sequence[Piece], corpus: PackingCorpus, budget_tokens: int) -> Context:
@@ -180,21 +152,13 @@ class _Packer:
         return None
 
     def finish(self, taken: Sequence[Piece], n_skipped: int, is_cut: bool) -> Context:
-        texts: list[str] = []
-        shown: list[Shown] = []
-        offset = 0
-        for doc_id, rendering in self._blocks(taken):
-            shown += [Shown(part.begin + offset, part.end + offset, doc_id, part.node_id, part.node_begin)
-                      for part in rendering.parts]
-            texts.append(rendering.text)
-            offset += len(rendering.text) + len(DOCUMENT_SEPARATOR)
-        text = DOCUMENT_SEPARATOR.join(texts)
+        text = DOCUMENT_SEPARATOR.join(rendering.text for _, rendering in self._blocks(taken))
         by_document: dict[str, list[Piece]] = {}
         for piece in taken:
             by_document.setdefault(piece.doc_id, []).append(piece)
         return Context(text, self._corpus.count_tokens(text) if text else 0,
                        tuple(self._evidence(doc_id, pieces) for doc_id, pieces in by_document.items()),
-                       tuple(shown), len(taken), n_skipped, is_cut, tuple(taken))
+                       len(taken), n_skipped, is_cut, tuple(taken))
 
     def _blocks(self, pieces: Sequence[Piece]) -> list[tuple[str, Rendering]]:
         """The blocks of the context: a passage each, a document's subdocument as one; by first piece."""
@@ -230,7 +194,7 @@ class _Packer:
         ranges = [r for piece in pieces for r in piece.ranges]
         plain = render_plain(document, [*ranges, *(r for piece in pieces for r in piece.context)])
         return Evidence(doc_id, document.title, tuple(cite(document, ranges)), plain.text,
-                        max(piece.score for piece in pieces), plain.parts)
+                        max(piece.score for piece in pieces))
 
 
 def _sentence_prefixes(piece: Piece, sentences: Sequence[Sentence]) -> list[tuple[Range, ...]]:
