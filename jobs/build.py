@@ -7,6 +7,7 @@ data folder's instance, so that the UI shows them with their events, checks and 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -151,9 +152,18 @@ def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: Ba
         return check_failure(last.name.removesuffix(" checks"), failures, data)
     root = list(causes(error))[-1]
     message = str(root).strip().splitlines() or [""]
+    if damaged := re.search(r"/tables/(\w+)/", str(root)):
+        return damaged_table(data, damaged[1], f"{type(root).__name__}: {message[0][:300]}")
     return RunFailure(f"job {job}, stage {last.name}", f"{type(root).__name__}: {message[0][:300]}",
                       "a stage that ends well",
                       "Run the command again: it goes on where it ended. --debug shows the traceback.")
+
+
+def damaged_table(data: DataFolder, table: str, found: str) -> RunFailure:
+    """The error of a table whose files cannot be read: what is derived can be made again."""
+    remedy = "Move the data folder away and build from the dumps again." if table in ("pages", "dump_files") \
+        else f"Remove the folder {data.table(table)} and run again: the table is made anew."
+    return RunFailure(f"table {data.table(table)}", found, "files that can be read", remedy)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ the output went away.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -107,7 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print("espalier: interrupted", file=sys.stderr)
+        step = "; the served release is unchanged, the same command completes the build" \
+            if command == "build" else ""
+        print(f"espalier: interrupted{step}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Python flushes again at exit: into nothing, or it would complain.
@@ -117,12 +120,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error, debug)
 
 
+_PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
+                 errno.ENOTDIR)
+
+
 def _report(error: Exception, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, EspalierError):
         print(f"espalier: {_one_line(str(error))}", file=sys.stderr)
         return error.exit_code
+    if isinstance(error, OSError) and (error.errno in _PLACE_ERRORS):
+        where = f"file {error.filename}" if error.filename else "output"
+        print(f"espalier: {_one_line(where)}: {error.strerror}; expected a place that can be written, with "
+              "room. Free space, mend its permissions, or choose another place.", file=sys.stderr)
+        return 1
+    if isinstance(error, UnicodeEncodeError):
+        print(f"espalier: argument {error.object[:60]!r}: not valid text; expected UTF-8. Correct it.",
+              file=sys.stderr)
+        return 2
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     step = "" if debug else f" Run the command again with {DEBUG} and report what it prints."
     print(f"espalier: unexpected error: {_one_line(what)}; expected none.{step}", file=sys.stderr)

@@ -43,7 +43,8 @@ def commands(data: DataFolder, dagster_port: int, mlflow_port: int) -> dict[str,
                     str(dagster_port)],
         "Dagster's daemon": [str(programs / "dagster-daemon"), "run", "-w", str(WORKSPACE)],
         "MLflow": [str(programs / "mlflow"), "server", "--host", HOST, "--port", str(mlflow_port),
-                   "--backend-store-uri", data.mlflow_uri, "--artifacts-destination", data.mlflow_artifacts],
+                   "--workers", "1", "--backend-store-uri", data.mlflow_uri,
+                   "--artifacts-destination", data.mlflow_artifacts],
     }
 
 
@@ -88,7 +89,9 @@ def main() -> int:
     parser.add_argument("--dagster-port", type=int, default=3000, help="port of Dagster's UI (default: 3000)")
     parser.add_argument("--mlflow-port", type=int, default=5000, help="port of MLflow's UI (default: 5000)")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A shell starts background jobs with SIGINT ignored; both signals end the services.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         return serve(DataFolder.at(arguments.data), arguments.dagster_port, arguments.mlflow_port)
     except EspalierError as error:

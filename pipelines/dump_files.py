@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -60,12 +61,17 @@ def register_dump_files(data: DataFolder, paths: Iterable[str | Path]) -> list[D
 def _described(paths: Iterable[str | Path], known: dict[str, DumpFile]) -> Iterator[DumpFile]:
     unchanged = {(file.path, file.size_bytes, file.changed_ns): file for file in known.values()}
     for given in paths:
+        if not str(given):
+            raise UserError("a dump file", "an empty name", "the path of a file", "Correct --wikipedia.")
         path = Path(given).expanduser().absolute()
         try:
             if path.is_dir():
                 raise UserError(f"dump {path}", "a folder", "a dump file (.xml, .bz2, .gz, .xz)",
                                 "Name the files in it.")
             status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise UserError(f"dump {path}", "a pipe or device", "a file: it is read twice",
+                                "Save it to a file first.")
             found = (str(path), status.st_size, status.st_mtime_ns)
             if found in unchanged:
                 yield unchanged[found]

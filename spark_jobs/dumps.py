@@ -10,6 +10,7 @@ from __future__ import annotations
 import bz2
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,10 @@ class Split:
     end: int | None
 
 
+WIKI_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""What a wiki may be called: its name is the first part of every document id, citation and unit id."""
+
+
 def wiki_of(file: DumpFile, wiki: str | None) -> SiteInfo:
     """The wiki of a dump file, named `wiki` if given, else by its dbname.
 
@@ -60,6 +65,10 @@ def wiki_of(file: DumpFile, wiki: str | None) -> SiteInfo:
     if name is None:
         raise UserError(f"dump {file.path}", "it does not name its wiki (no <dbname> in <siteinfo>)",
                         "a database name such as enwiki", "Name it with --wiki NAME.")
+    if not WIKI_NAME.fullmatch(name):
+        raise UserError(f"dump {file.path}", f"the wiki name {name!r}",
+                        "a database name of letters, digits, _ and -, such as enwiki",
+                        "Name it with --wiki NAME.")
     prefix = name.removesuffix("wiki").replace("_", "-")
     language = info.language or (prefix if is_language(prefix) else "")
     return replace(info, wiki=name, language=language)

@@ -85,7 +85,9 @@ def refresh_trees(spark: Session, data: DataFolder, profile: Profile) -> TreesRe
     session = session_of(spark)
     for table in ("tree_nodes", "documents"):
         ensure_table(session, data, table, profile)
-    all_pages = documents_stage.watermark() is None and not is_empty(data, "documents")
+    # Without a watermark, as when a table was removed to have it made again, no row is trusted.
+    known = documents_stage.watermark() is not None and nodes_stage.watermark() is not None
+    all_pages = not known and not is_empty(data, "documents")
     due = _due(session, data, profile, documents_stage, everything=all_pages).persist()
     try:
         n_due = due.count()

@@ -38,11 +38,15 @@ def run(args: argparse.Namespace) -> int:
     """Write the file. Returns the exit code."""
     from pipelines.api import Corpus
 
+    # A link is followed: what it points to is replaced, not the link.
+    target = Path(os.path.realpath(args.out))
+    if args.out != STANDARD_OUTPUT and (not args.out or (target.exists() and not target.is_file())):
+        raise UserError(f"--out {args.out!r}", "no file", "the path of a file, or - for standard output",
+                        "Correct --out.")
     corpus = Corpus.open(args.data, args.release)
     if args.out == STANDARD_OUTPUT:
         _write(corpus, sys.stdout)
         return 0
-    target = Path(args.out)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         with unfinished.open("w", encoding="utf-8") as stream:

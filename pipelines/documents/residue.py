@@ -24,8 +24,8 @@ _KINDS = {
                       r"\s*(?:\||$)"
                       r"|(?:^|\|)\s*thumb\s*\|",
     "magic_word": r"__(?:[A-Z]{4,}|[^\W\d_a-z]{4,})__|\{\{\s*(?:DEFAULTSORT|PAGENAME|#if)",
-    "entity": r"&(?:nbsp|amp|lt|gt|quot|ndash|mdash|thinsp|times|minus|deg|prime|#\d{1,6}"
-              r"|#x[0-9a-fA-F]{1,5});",
+    "entity": r"&(?:nbsp|amp|lt|gt|quot|ndash|mdash|thinsp|times|minus|deg|prime|#\d{1,7}"
+              r"|#[xX][0-9a-fA-F]{1,6});",
     "namespace_link": r"(?:^|\s)(?:Category|File|Image|Kategorie|Datei|Catégorie|Fichier|Категория|Файл)"
                       r":\S+(?=\s*(?:\||$))",
     "signature": r"~~~~",
@@ -33,7 +33,8 @@ _KINDS = {
     "control_character": r"[\x00-\x08\x0b-\x1f]",
 }
 _PATTERN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
-_EXEMPT_TAGS = frozenset(("pre", "math"))
+# A title is no wikitext: what stands in it is meant.
+_EXEMPT_TAGS = frozenset(("pre", "math", "document"))
 _EXEMPT_SPANS = frozenset(("math", "code", "nowiki"))
 
 KINDS = tuple(_KINDS)
@@ -41,7 +42,18 @@ KINDS = tuple(_KINDS)
 
 def find_residue(text: str) -> list[tuple[str, int, int]]:
     """Left-over markup in a text: (kind, begin, end) in code points, in order, not overlapping."""
-    return [(str(match.lastgroup), match.start(), match.end()) for match in _PATTERN.finditer(text)]
+    return [(str(match.lastgroup), match.start(), match.end()) for match in _PATTERN.finditer(text)
+            if not (match.lastgroup == "entity" and _is_no_character(match[0]))]
+
+
+def _is_no_character(entity: str) -> bool:
+    """Whether a reference names no character, so that MediaWiki too shows it as it is written."""
+    if not entity.startswith("&#"):
+        return False
+    digits = entity[2:-1]
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return not (code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE
+                or 0x10000 <= code <= 0x10FFFF)
 
 
 def find_node_residue(node: Node) -> list[tuple[str, int, int]]:

@@ -41,7 +41,7 @@ def test_an_unchanged_file_is_not_hashed_again(data: DataFolder, tmp_path: Path,
     assert register_dump_files(data, [dump, dump]) == first
 
 
-@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir()])
+@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), os.mkfifo])
 def test_a_bad_path_is_named_and_nothing_is_remembered(data: DataFolder, tmp_path: Path, make) -> None:
     good, bad = tmp_path / "good.xml", tmp_path / "bad.xml"
     good.write_bytes(b"x")

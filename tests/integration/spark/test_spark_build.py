@@ -149,6 +149,15 @@ def test_without_watermarks_everything_is_compared_and_nothing_written(
     assert versions(built) == before
 
 
+def test_a_table_that_was_removed_is_made_again(spark: SparkSession, built: DataFolder,
+                                                profile: Profile) -> None:
+    before = everything(built)
+    for name in ("tree_nodes", "units"):
+        files.remove_folder(built.table(name))
+    refresh(spark, built, profile)
+    assert everything(built) == before
+
+
 def test_a_changed_page_changes_exactly_its_rows(spark: SparkSession, built: DataFolder, profile: Profile,
                                                  tmp_path: Path) -> None:
     before = everything(built)

@@ -7,6 +7,7 @@ import pytest
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import read_wikitext
 from pipelines.documents.residue import KINDS, find_node_residue, find_residue
+from pipelines.documents.tree import TreeBuilder
 
 FOUND = {
     "template_braces": ["a {{b", "c}} d"], "link_brackets": ["[[a", "a]] b"],
@@ -41,3 +42,12 @@ def test_math_code_pre_and_nowiki_are_exempt() -> None:
                           "<pre>{{c}}</pre>", SiteInfo.unknown("en")).nodes
     assert [find_node_residue(node) for node in nodes] == [[] for _ in nodes]
     assert find_node_residue(nodes[1]._replace(spans=()))
+
+
+@pytest.mark.parametrize(("text", "n_found"), [("&#0; &#x110000; &#xD800;", 0), ("&#65; &#x41; &#X41;", 3)])
+def test_references_to_no_character_are_text(text: str, n_found: int) -> None:
+    assert len(find_residue(text)) == n_found
+
+
+def test_a_title_is_no_wikitext() -> None:
+    assert find_node_residue(TreeBuilder("[[Odd]] <b>title</b>").finish()[0]) == []

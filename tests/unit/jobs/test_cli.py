@@ -50,6 +50,8 @@ def test_every_command_has_help_that_shows_an_example(name: str, capsys: pytest.
     (["ask", "--data", "/nowhere/at/all", "--set", "k", "q"], "key=value"),
     (["show", "--data", "/nowhere/at/all", "enwiki:12"], "no published release"),
     (["export-trees", "--data", "/nowhere/at/all", "--out", "-"], "no published release"),
+    (["export-trees", "--data", "/nowhere/at/all", "--out", "/dev/null"], "no file"),
+    (["export-trees", "--data", "/nowhere/at/all", "--out", ""], "no file"),
 ])
 def test_wrong_input_is_one_line_and_exit_code_2(arguments: list[str], words: str) -> None:
     done = espalier(*arguments)
