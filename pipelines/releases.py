@@ -157,6 +157,10 @@ def current_release(data: DataFolder) -> Release:
     Raises UserError when none was published, RunFailure when its file is missing or damaged.
     """
     number = served_number(data)
+    if number is None and (kept := list_releases(data)):
+        raise UserError(f"data folder {data.root}", "no release is served, its pointer is gone",
+                        f"one of the releases {', '.join(str(release.number) for release in kept)}",
+                        f"Run `espalier release use {kept[-1].number} --data {data.root}`.")
     if number is None:
         raise UserError(f"data folder {data.root}", "no published release", "a corpus that was built",
                         f"Run `espalier build --data {data.root}`.")

@@ -73,9 +73,10 @@ def make_method(name: str) -> Method:
                         "Correct --method.")
     known = METHODS[base].switches
     for switch in switches:
-        if switch not in known:
+        if switch not in known or switches.count(switch) > 1:
             own = [other for other in method_names() if other.split(SWITCH_MARK)[0] == base]
-            raise UserError(f"method {name!r}", f"{base} has no switch {switch!r}",
+            found = f"{switch!r} twice" if switch in known else f"{base} has no switch {switch!r}"
+            raise UserError(f"method {name!r}", found,
                             f"one of {', '.join(own)}", "Correct --method.")
     return METHODS[base].make(frozenset(switches))
 

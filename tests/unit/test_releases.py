@@ -197,6 +197,14 @@ def test_a_renamed_release_file_is_not_believed(three: DataFolder) -> None:
         current_release(three)
 
 
+def test_a_pointer_that_is_gone_is_set_again_by_use(three: DataFolder) -> None:
+    Path(three.releases, "current").unlink()
+    with pytest.raises(UserError, match="release use 3"):
+        current_release(three)
+    use_release(three, 3)
+    assert current_release(three).number == 3
+
+
 def test_a_damaged_pointer_names_its_file_and_remedy(three: DataFolder) -> None:
     Path(three.releases, "current").write_text("three")
     with pytest.raises(RunFailure, match=r"releases/current: 'three'.*espalier release use 3 "):

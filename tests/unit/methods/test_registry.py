@@ -19,7 +19,7 @@ def test_every_name_makes_a_method_of_that_name() -> None:
         assert make_method(name).name == name
 
 
-@pytest.mark.parametrize("name", ["", "rdr3", "rdr2+", "rdr2+fil", "flat+fill", "+fill", "RDR2"])
+@pytest.mark.parametrize("name", ["", "rdr3", "rdr2+", "rdr2+fil", "flat+fill", "+fill", "RDR2", "rdr2+fill+fill"])
 def test_an_unknown_name_is_an_error_that_lists_what_exists(name: str) -> None:
     with pytest.raises(UserError) as caught:
         make_method(name)
