@@ -7,6 +7,7 @@ attributes in front of a cell's single pipe. It is a part of the walk.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.wikitext_blocks import Blocks
@@ -28,8 +29,8 @@ class TableLines:
     item_line: bool
     after_marks: bool
 
-    def text(self, text: str) -> None:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+        def text(self, text: str) -> None: ...
 
     def in_wiki_table(self) -> bool:
         tables = self.blocks.tables
