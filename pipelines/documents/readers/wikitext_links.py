@@ -64,19 +64,8 @@ class LinkReader:
     def link_text(self, at: int) -> tuple[str, int]:
         """(marked words that a link leaves in the text, index behind it)."""
         tokens = self.tokens
-        begin, separator, depth = at + 1, 0, 0
-        at = begin
-        while True:
-            kind = type(tokens[at])
-            if kind is mw.WikilinkOpen:
-                depth += 1
-            elif kind is mw.WikilinkClose:
-                if not depth:
-                    break
-                depth -= 1
-            elif kind is mw.WikilinkSeparator and not depth and not separator:
-                separator = at
-            at += 1
+        begin = at + 1
+        at, separator = _close_of(tokens, begin, mw.WikilinkOpen, mw.WikilinkClose, mw.WikilinkSeparator)
         end, behind = at, at + 1
         target = self.inline_text(begin, separator or end).strip()
         prefix, colon, _ = target.partition(":")
@@ -121,19 +110,9 @@ class LinkReader:
         """(marked words of `[address words]` or of a bare address, index behind it)."""
         tokens = self.tokens
         brackets = tokens[at]["brackets"]
-        begin, separator, depth = at + 1, 0, 0
-        at = begin
-        while True:
-            kind = type(tokens[at])
-            if kind is mw.ExternalLinkOpen:
-                depth += 1
-            elif kind is mw.ExternalLinkClose:
-                if not depth:
-                    break
-                depth -= 1
-            elif kind is mw.ExternalLinkSeparator and not depth and not separator:
-                separator = at
-            at += 1
+        begin = at + 1
+        at, separator = _close_of(tokens, begin, mw.ExternalLinkOpen, mw.ExternalLinkClose,
+                                  mw.ExternalLinkSeparator)
         address = self.inline_text(begin, separator or at).strip()
         if not brackets:
             clean = _NO_MARKS.sub("", address)
@@ -212,3 +191,19 @@ class LinkReader:
 
 _FILE_NAME = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webp|djvu|pdf|og[gav]|webm)\s*$", re.IGNORECASE)
 _NO_MARKS = re.compile("[\x01-\x1a\x1c-\x1f]")
+
+
+def _close_of(tokens: Tokens, begin: int, opening: type, closing: type, separating: type) -> tuple[int, int]:
+    """(index of the token that closes a link whose inside starts at `begin`, its first separator or 0)."""
+    at, separator, depth = begin, 0, 0
+    while True:
+        kind = type(tokens[at])
+        if kind is opening:
+            depth += 1
+        elif kind is closing:
+            if not depth:
+                return at, separator
+            depth -= 1
+        elif kind is separating and not depth and not separator:
+            separator = at
+        at += 1
