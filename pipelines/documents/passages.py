@@ -9,7 +9,7 @@ sentences, so that no passage has to be aligned with its document later.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from pipelines.documents.tree import Node, Sentence
@@ -94,14 +94,8 @@ def _rows_and_cells(nodes: Sequence[Node]) -> tuple[list[int | None], list[int |
 
 
 def _row_item(sentences: list[Sentence], rows: list[int | None], cells: list[int | None]) -> _Item:
-    parts: list[str] = []
-    cell: int | None = None
-    for sentence in sentences:
-        if parts and cells[sentence.node_id] == cell:
-            parts[-1] += SENTENCE_SEPARATOR + sentence.text
-        else:
-            parts.append(sentence.text)
-            cell = cells[sentence.node_id]
+    parts = [SENTENCE_SEPARATOR.join(sentence.text for sentence in cell)
+             for _, cell in groupby(sentences, key=lambda sentence: cells[sentence.node_id])]
     row_id = rows[sentences[0].node_id]
     assert row_id is not None
     return _Item(tuple(sorted({s.node_id for s in sentences})), sentences[0].sentence_id,

@@ -1,103 +1,120 @@
-"""What does not end a sentence, by language: abbreviations, ordinals, scripts without capitals.
+"""What does and does not end a sentence, by language: abbreviations, first words, ordinals, marks.
 
-What belongs here: plain tables. A language is added by a line in `_ABBREVIATIONS`.
+What belongs here: `rules_of`, which joins what is known of a language, and the tables of its marks. A language is
+added by lines in `sentence_words.tsv`, beside this module; one without gets the rules of its script. How they are
+applied is in `sentences.py`.
 """
 
 from __future__ import annotations
 
-_ABBREVIATIONS: dict[str, str] = {
-    "en": """
-        mr mrs ms dr prof st mt ft gen col lt capt sgt rev hon sr jr gov sen rep pres adm maj cmdr fig
-        figs vol vols no nos p pp ed eds ch cf e.g i.e viz vs v etc al approx ca c est dept univ inc
-        ltd co corp bros messrs jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k u.n d.c a.m
-        p.m b.c a.d b.c.e c.e ph.d m.d b.a m.a op ref sec art trans repr n.d lat long avg max min dist
-        orig bap b d r fl m s ave blvd rd mon tue wed thu fri sat sun cap nat intl natl""",
-    "de": """
-        z.b d.h u.a bzw ca dr prof hl st nr str vgl usw etc bzgl evtl ggf inkl jh jhd mio mrd o.ä s.o
-        s.u sog u.u v.chr n.chr chr z.t abs art bd bde ders ebd geb gest gegr hrsg jan feb mär apr jun
-        jul aug sept okt nov dez engl frz griech lat ital span russ poln vs vol abb max min kap anm
-        verh urspr eigtl allg i.d.r zz z.zt u d h z b a v n m o s t""",
-    "fr": """
-        m mm mme mlle dr pr st ste av apr j.-c c.-à-d p.ex ex env etc cf fig vol no n° p pp éd chap art
-        janv févr juil sept oct nov déc hab lat long trad dir coll bd ch""",
-    "es": """
-        sr sra srta dr dra d dña ud uds ee.uu ee uu a.c d.c c etc p.ej ej pág págs vol núm n.º art cap fig
-        aprox av st ed eds cf gral prof lic ing km""",
-    "it": """
-        sig sigg dott prof ing avv ecc es pag pagg vol n art cap fig a.c d.c s st on gen col cfr ed
-        s.p.a c.a ca circa mons dr""",
-    "pt": """
-        sr sra dr dra prof d ex etc pág págs vol n.º art cap fig a.c d.c séc aprox av st ed cf gen eng""",
-    "nl": """
-        dr prof mr ir ing bijv bv d.w.z enz o.a m.b.t t.o.v v.chr n.chr nr blz ca st vs art vol fig jr
-        sr resp evt incl excl jl""",
-    "sv": """
-        t.ex bl.a d.v.s dvs osv m.m m.fl s.k f.d ca kl nr s st dr prof jfr resp fr.o.m t.o.m f.kr e.kr
-        bl a""",
-    "pl": """
-        np m.in tzn tj tzw itd itp prof dr hab inż mgr św ul al pl nr s str r w wg ok zob por gen płk
-        kpt ks bp abp red wyd t ur zm p.n.e n.e ang niem fr łac ros gr wł im pt""",
-    "cs": """
-        např tzv tzn tj atd apod prof dr ing mgr sv ul č str s r st resp popř ap př.n.l n.l ang angl
-        něm fr lat gen kpt nar zemř cca mj""",
-    "ru": """
-        т.е т.д т.п т.к т.н др пр г гг в вв см ср им ул пл пер обл р рр н.э до проф акад доц д.м.н ред
-        изд с стр т тт гл рис табл тыс млн млрд руб коп кв куб св ок напр англ нем фр лат греч итал исп
-        яз род ум ген полк кап о оз м мин сек ч шт экз чел""",
-    "uk": """
-        т.д т.п т.к т.зв тзв ін р рр ст див пор ім вул пл пров обл н.е до проф акад доц ред вид с стор
-        т тт гл рис табл тис млн млрд грн коп кв куб св бл напр англ нім фр лат грец італ ісп рос пол
-        укр нар пом ген полк о оз м хв сек год чол смт ок""",
-    "be": """
-        г гг ст гл см ім вул т.д т.п тыс млн млрд напр англ ням лац грэч руск р в с стар т рэд выд праф
-        акад""",
-    "bg": """
-        г гг т.е т.н т.нар др вж ср св ул бул пл проф акад д-р инж ген полк пр.хр сл.хр напр англ нем
-        фр лат гр хил млн млрд лв ст с стр т""",
-    "sr": """
-        г год тзв тј нпр итд др проф инж св ул бр стр н.е п.н.е ген пук енг нем лат р в""",
-    "el": """
-        π.χ μ.χ κ.λπ κλπ κ.ά κ.α δηλ βλ πρβλ σ σσ τ κ δρ καθ αι αγ αρ αγγλ γαλλ γερμ λατ ιταλ εκ δις
-        χιλ στρ υπ ό.π""",
-    "tr": """
-        dr prof doç av st no s sf vb vs örn mö ms m.ö m.s yy bkz cad sok mah ing fr alm lat t.c a.ş ltd""",
-    "hy": """
-        մ.թ մ.թ.ա թ թթ հ.հ դ դդ կմ մլն մլրդ պրոֆ ակադ տե՛ս էջ էջեր հատ խմբ օր""",
-    "vi": """
-        tp gs ts ths bs pgs tr tk vv v.v st dr mr mrs prof""",
-    "hu": """
-        pl kb stb ún dr prof szt u.n id ifj sz i.e i.sz kr.e kr.u ld vö old tel""",
-    "fi": """
-        esim mm ym jne ks vrt n eaa jaa eKr jKr prof tri nk s so ts""",
-    "da": """
-        f.eks bl.a dvs osv m.m ca nr kl s st dr prof jf f.kr e.kr hhv mht inkl""",
-    "no": """
-        f.eks bl.a dvs osv m.m ca nr kl s st dr prof jf f.kr e.kr hhv inkl""",
-    "lv": """
-        piem u.c utt t.i dr prof sv g gs p.m.ē m.ē lpp nr sk plkst apm""",
-    "ltg": """
-        g p.m.ā m.ā t.i u.c sv nr lpp""",
-    "id": """
-        dr prof ir h hj drs st no hlm dll dsb dst yth tn ny kec kab jl""",
-    "ca": """
-        sr sra dr dra st sta p.ex etc pàg vol núm art cap fig aprox av aC dC a.c d.c""",
-    "ro": """
-        dl dna dr prof sf str nr pag vol etc ex cca î.hr d.hr î.e.n a.c""",
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+_ORDINALS = "de cs sk da no nn nb fi hu pl sl hr bs sh sr lv ltg lt et is fo tr hsb dsb lb als bar"
+_REVERSED_QUOTES = "de da sl hr bs sh sr hu cs sk pl als bar dsb hsb"
+_DANDA = "hi bn as or ne sa pa mai bho new awa"
+_ELIDING = "fr it ca oc"
+_SAME_AS = {"simple": "en", "": "en", "sco": "en", "nn": "no", "nb": "no", "sh": "hr", "bs": "hr", "sl": "hr",
+            "sk": "cs", "als": "de", "bar": "de", "lb": "de", "ne": "hi", "sa": "hi", "as": "bn", "hyw": "hy",
+            "pnt": "el", "gl": "pt", "fo": "da", "arz": "ar", "lo": "th", "rue": "uk", "af": "nl"}
+# The last four letters of a longer Roman number are those of one of these.
+_ROMAN = "viii xiii xvii xviii xxii xxiii xxvi xxvii xxviii xxix xxxi xxxii"
+
+_REPORTING = {
+    "en": r"(?:[A-Z]\w+ ){1,2}(?:said|says|asked|asks|replied|answered|cried|shouted|called|wrote|added)\b",
+    "ar": "(?:قال|سأل|أجاب|صاح|هتف|رد)",
+    "fa": r"(?:\w+ )?(?:گفت|پرسید|پاسخ|فریاد)",
+    "ur": r"(?:\w+ ){0,2}(?:کہا|پوچھا|بولا|بولی)",
+    "he": "(?:אמר|שאל|ענה|קרא|צעק)",
+    "hi": r"(?:[\w\u0900-\u0963]+ ){0,2}(?:कहा|पूछा|बोला|बोली|बोले)",
+    "bn": r"(?:[\w\u0980-\u09e3]+ ){0,2}(?:বলল|বললেন|বলে|জিজ্ঞাসা)",
+    "am": "(?:አለ|አለች|ብሎ|ጠየቀ)",
+    "th": "(?:เขา|เธอ|ฉัน|ผม)?(?:ถาม|พูด|กล่าว|ตอบ|ตะโกน)",
 }
+"""Verbs of saying, with what stands before them, where no small letter shows that a quotation goes on."""
+_EXTRA_STOPS = {"el": ";\u037e", "hy": ":"}
+"""Marks that end sentences in these languages only: the Greek question mark, the colon that Armenians type."""
+_PAIRS = (("(", ")"), ('"', '"'), ("”", "”"), ("„", "“”\""), ("“", "”"), ("（", "）"), ("「", "」"), ("『", "』"))
 
-ABBREVIATIONS: dict[str, frozenset[str]] = {
-    language: frozenset(words.lower().split()) for language, words in _ABBREVIATIONS.items()
-}
-ABBREVIATIONS["simple"] = ABBREVIATIONS["en"]
-ABBREVIATIONS["nn"] = ABBREVIATIONS["nb"] = ABBREVIATIONS["no"]
-ABBREVIATIONS["sh"] = ABBREVIATIONS["hr"] = ABBREVIATIONS["bs"] = ABBREVIATIONS["sl"] = ABBREVIATIONS["cs"]
-ABBREVIATIONS["sk"] = ABBREVIATIONS["cs"]
 
-_ORDINALS = """
-    de cs sk da no nn nb fi hu pl sl hr bs sh sr lv ltg et is tr hsb dsb lb als bar
-"""
-ORDINAL_LANGUAGES = frozenset(_ORDINALS.split())
-"""Languages that write `3. Oktober`: a number with a point is an ordinal, not the end of a sentence."""
+@lru_cache(maxsize=1)
+def _words() -> dict[tuple[str, str], str]:
+    """Words of the file by language and kind."""
+    source = files("pipelines.documents").joinpath("sentence_words.tsv").read_text(encoding="utf-8")
+    lines = (line.split("\t") for line in source.splitlines() if not line.startswith("#"))
+    return {(language, kind): words for language, kind, words in lines}
 
-STARTS_LOWER: frozenset[str] = frozenset()
-"""Languages whose sentences may begin with a small letter."""
+
+def common_words(kind: str, language: str = "*") -> frozenset[str]:
+    """Words of a kind that is no field of `Rules`.
+
+    lettered: those whose next word is a letter or number that names one of them, "vitamin C", "Kapitel 3";
+    exclaimed: names that end in an exclamation mark; danda: words before a point that is a stop in a language that
+    has another one; first (th): words that begin sentences where a space alone parts them.
+    """
+    return frozenset(_words()[language, kind].split())
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What decides the unclear places of one language. Words are in small letters, first words as written."""
+
+    language: str
+    abbreviations: frozenset[str]
+    """Words with a point that may stand at the end: they do before a first word of the language, else not."""
+    introducing: frozenset[str]
+    """Words with a point that need what follows: titles before a name, `e.g.` before an example."""
+    numbered: frozenset[str]
+    """Words that are abbreviations only before a number."""
+    ending: frozenset[str]
+    """Abbreviations that close an enumeration: a capital letter after them begins a sentence."""
+    late: frozenset[str]
+    """Those of the abbreviations that close a long clause more often than they stand before a name."""
+    starters: frozenset[str]
+    """First words of sentences: words that, with a capital letter, are rarely a name."""
+    listed: frozenset[str]
+    """All words with a point."""
+    tails: frozenset[str]
+    """Last four letters, in each case, of the words that need a closer look: a longer word without is plain."""
+    ordinals: bool
+    """Writes `3. Oktober`: a number with a point is an ordinal unless a first word follows."""
+    elides: bool
+    """Joins short words to the next one: "l'art. 5"."""
+    danda: bool
+    """Ends sentences by a danda: a point behind a short word is one of an abbreviation."""
+    reversed_quotes: bool
+    """Writes »…«."""
+    pairs: tuple[tuple[str, str], ...]
+    """Opening marks of quotations and brackets, each with its closing marks."""
+    extra_stops: str
+    """Marks that end sentences in this language only."""
+    reporting: re.Pattern[str] | None
+    """Verbs of saying behind a quotation, with what stands before them."""
+
+
+@lru_cache(maxsize=512)
+def rules_of(language: str) -> Rules:
+    """Rules of a wiki's language code; an unknown one gets those of its script, none at all those of English."""
+    language = language.partition("-")[0]
+    language = _SAME_AS.get(language, language)
+
+    def words(kind: str) -> list[str]:
+        return _words().get((language, kind), "").split()
+
+    kinds = ("abbreviation", "introducing", "numbered", "ending", "late")
+    abbreviations, introducing, numbered, ending, late = (frozenset(" ".join(words(kind)).lower().split())
+                                                          for kind in kinds)
+    ordinals = language in _ORDINALS.split()
+    listed = abbreviations | introducing | numbered
+    tails = {form[-4:] for word in (*listed, *(_ROMAN.split() if ordinals else ()))
+             for form in (word, word.upper(), word.capitalize(), f" {word}")}
+    # "MUDr" and the like are looked for as they are written, too.
+    tails.update(word[-4:] for word in words("introducing"))
+    reversed_quotes = language in _REVERSED_QUOTES.split()
+    return Rules(
+        language, abbreviations, introducing, numbered, ending, late, frozenset(words("starter")),
+        listed | ending, frozenset(tails), ordinals, language in _ELIDING.split(), language in _DANDA.split(),
+        reversed_quotes, (*_PAIRS, ("»", "«") if reversed_quotes else ("«", "»")), _EXTRA_STOPS.get(language, ""),
+        re.compile(_REPORTING[language]) if language in _REPORTING else None)
