@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,21 @@ def test_count_many_keeps_the_order(counter: TokenCounter) -> None:
     texts = ["one two " * (n % 7) for n in range(1_500)]
     assert counter.count_many(texts) == [counter.count(text) for text in texts]
     assert counter.count_many([]) == []
+
+
+_WORDS = ["the", " river's", " don't", "\n\n", "  ", " 1,234.5", "²", "Ⅷ", " — ", "日本語", "ภาษาไทย", "हिन्दी",
+          "\u0301x", "👩‍👩‍👧",
+          "\u00a0", "\t", " we'll", "_", "x_y", "a" * 70, "-" * 80, "\ufeff", "\u200b", "'S", "\u2028", "\x85"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bulk_counts_are_those_of_the_tokenizer(counter: TokenCounter, seed: int) -> None:
+    chosen = random.Random(seed)
+    texts = ["".join(chosen.choice(_WORDS) for _ in range(4_000)) for _ in range(3)]
+    texts.append("a <|im_start|> in the text" * 20)
+    encode = counter._tokenizer.encode
+    assert counter.count_many(texts) == [len(encode(text, add_special_tokens=False)) for text in texts]
+    assert counter.count(texts[0]) == counter.count_many(texts)[0]
 
 
 @pytest.mark.parametrize("text", ["አማርኛ ቋንቋ", "ქართული ენა", "Հայերեն լեզու", "日本語の文章", "ภาษาไทย"])
