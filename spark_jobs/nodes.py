@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from pyspark import StorageLevel
@@ -25,7 +25,8 @@ from pipelines.models.tokens import load_token_counter
 from pipelines.schemas import DOCUMENTS, TREE_NODES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader
-from spark_jobs.documents import Row, arrow_fields, ddl, in_batches, n_tasks, rows_of
+from spark_jobs.documents import Row, arrow_fields, ddl, in_batches, n_tasks
+from spark_jobs.node_batches import NodeBatches
 from spark_jobs.stages import Session, Stage, session_of
 from spark_jobs.submit import run_stage
 from spark_jobs.tables import (
@@ -48,7 +49,7 @@ _PAGE_COLUMNS = ("doc_id", "bucket", "source", "title", "redirect_to", "revision
 # One frame carries both tables' rows, so that a page is parsed once: node rows have a node_id, document
 # rows a status.
 _NODE_ONLY = tuple(c for c in TREE_NODES.columns if c.name not in DOCUMENTS.column_names)
-_STAGED = (*DOCUMENTS.columns, *_NODE_ONLY)
+STAGED = (*DOCUMENTS.columns, *_NODE_ONLY)
 _REASON_CHARACTERS = 300
 
 
@@ -60,7 +61,7 @@ class TreesResult(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Task:
+class PageTask:
     """What a Python worker needs to parse pages, as plain values."""
 
     sites: dict[str, str]
@@ -74,10 +75,8 @@ def refresh_trees(spark: Session, data: DataFolder, profile: Profile) -> TreesRe
     A page that the reader cannot read becomes a document of status `failed` and a row in `rejects`; the run
     goes on. Raises RunFailure when `pages` or the token counter is missing.
     """
-    settings = {"parser_version": PARSER_VERSION, "namespaces": sorted(profile.namespaces),
-                "token_counter": profile.token_counter}
-    nodes_stage = Stage.start(data, "tree_nodes", ("pages",), settings)
-    documents_stage = Stage.start(data, "documents", ("pages",), settings)
+    nodes_stage = Stage.start(data, "tree_nodes", ("pages",), profile)
+    documents_stage = Stage.start(data, "documents", ("pages",), profile)
     done = nodes_stage.unchanged(), documents_stage.unchanged()
     if done[0] and done[1]:
         return TreesResult(done[0], done[1])
@@ -127,9 +126,9 @@ def _write(spark: SparkSession, data: DataFolder, profile: Profile, due: DataFra
     """Parse the due pages and write both tables; return the documents by status and what changed."""
     sites = {row["dump_file"]: row["siteinfo"]
              for row in TableReader(data).rows("dump_files", ("dump_file", "siteinfo"))}
-    task = functools.partial(parse_pages, task=_Task(sites, profile.token_counter))
+    task = functools.partial(parse_pages, task=PageTask(sites, profile.token_counter))
     pages = within(_asked(spark, data, profile, stage).select(*_PAGE_COLUMNS), due)
-    parsed = (pages.repartition(n_tasks(pages, n_due)).mapInArrow(task, ddl(_STAGED))
+    parsed = (pages.repartition(n_tasks(pages, n_due)).mapInArrow(task, ddl(STAGED))
               .persist(StorageLevel.MEMORY_AND_DISK))
     try:
         nodes = parsed.where("node_id IS NOT NULL")
@@ -147,22 +146,23 @@ def _write(spark: SparkSession, data: DataFolder, profile: Profile, due: DataFra
         parsed.unpersist()
 
 
-def parse_pages(batches: Iterable[pa.RecordBatch], task: _Task) -> Iterator[pa.RecordBatch]:
+def parse_pages(batches: Iterable[pa.RecordBatch], task: PageTask) -> Iterator[pa.RecordBatch]:
     """Pages to node rows and one document row each; runs in a Python worker."""
     sites = {key: SiteInfo.from_json(text) for key, text in task.sites.items()}
     counter = load_token_counter(task.token_counter)
-    schema = arrow_fields(_STAGED)
+    schema = arrow_fields(STAGED)
 
-    def rows() -> Iterator[Row]:
-        for page in rows_of(batches):
+    node_batches = NodeBatches(schema)
+    for batch in batches:
+        documents: list[Row] = []
+        for page in batch.to_pylist():
             document, nodes = parse_page(page, sites[page["dump_file"]])
             visible = "\n".join(node.text for node in nodes if node.text)
             document["n_tokens"] = counter.count(visible) if visible else 0
-            for node in nodes:
-                yield node_row(page, node)
-            yield document
-
-    yield from in_batches(rows(), schema)
+            documents.append(document)
+            yield from node_batches.add(page["doc_id"], page["bucket"], nodes)
+        yield from in_batches(documents, schema)
+    yield from node_batches.rest()
 
 
 def parse_page(page: Row, site: SiteInfo) -> tuple[Row, tuple[Node, ...]]:
@@ -198,15 +198,6 @@ def page_address(site: SiteInfo, title: str, doc_id: str) -> str:
     """Address of a page, from that of the wiki's main page; the doc_id where the dump does not say it."""
     folder, slash, _ = site.base.rpartition("/")
     return folder + slash + quote(title.replace(" ", "_"), safe="/:(),'!*;@$-_.~") if slash else doc_id
-
-
-def node_row(page: Row, node: Node) -> dict[str, Any]:
-    """A node as a row of `tree_nodes`."""
-    return {
-        "doc_id": page["doc_id"], "bucket": page["bucket"], **node._asdict(),
-        "path": list(node.path), "spans": [span._asdict() for span in node.spans],
-        "heading_path": list(node.heading_path), "attrs": sorted(node.attrs.items()),
-    }
 
 
 def main() -> None:
