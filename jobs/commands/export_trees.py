@@ -1,7 +1,7 @@
 """`espalier export-trees`: every tree of a release, one JSON object a line, streamed.
 
-What belongs here: arguments and the file. What does not: reading trees (`pipelines/api.py`). The file
-appears whole or not at all; `--out -` writes to standard output.
+What belongs here: arguments and the lines. What does not: reading trees (`pipelines/api.py`) and the file
+(`jobs/output.py`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
 from typing import IO, Any
 
 from jobs.arguments import add_data_argument, add_release_argument
-from pipelines.errors import UserError
-
-STANDARD_OUTPUT = "-"
+from jobs.output import STANDARD_OUTPUT, check_out, output
 
 
 def add_parser(subparsers: Any) -> None:
@@ -38,26 +35,12 @@ def run(args: argparse.Namespace) -> int:
     """Write the file. Returns the exit code."""
     from pipelines.api import Corpus
 
-    # A link is followed: what it points to is replaced, not the link.
-    target = Path(os.path.realpath(args.out))
-    if args.out != STANDARD_OUTPUT and (not args.out or (target.exists() and not target.is_file())):
-        raise UserError(f"--out {args.out!r}", "no file", "the path of a file, or - for standard output",
-                        "Correct --out.")
+    check_out(args.out)
     corpus = Corpus.open(args.data, args.release)
-    if args.out == STANDARD_OUTPUT:
-        _write(corpus, sys.stdout)
-        return 0
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with unfinished.open("w", encoding="utf-8") as stream:
-            n_documents = _write(corpus, stream)
-        unfinished.replace(target)
-    except OSError as error:
-        raise UserError(f"file {target}", f"it cannot be written ({error.strerror or error})",
-                        "a path in a folder that exists, with room", "Correct --out.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-    print(f"{n_documents} trees of release {corpus.release} in {target}", file=sys.stderr)
+    with output(args.out) as stream:
+        n_documents = _write(corpus, stream)
+    if args.out != STANDARD_OUTPUT:
+        print(f"{n_documents} trees of release {corpus.release} in {os.path.realpath(args.out)}", file=sys.stderr)
     return 0
 
 

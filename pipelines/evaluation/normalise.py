@@ -32,19 +32,36 @@ def normalise_quote(text: str) -> str:
 _normalise_run = lru_cache(maxsize=65536)(normalise_quote)
 
 
+# Plain ASCII up to the last character before another one, for that may be a mark on it; and the rest.
+_ASCII_OR_OTHER = re.compile(r"[\x00-\x7f]+(?=[\x00-\x7f]|\Z)|[\x00-\x7f]?[^\x00-\x7f]+")
+_ASCII_WORD = re.compile(r"[0-9A-Za-z]+")
+
+
 class QuotedText:
-    """A text in which quotes are looked up; its normal form keeps where each character came from."""
+    """A text in which quotes are looked up; its normal form keeps where each character came from.
+
+    Character `i` of `normalised` came from `text[begins[i]:ends[i]]`; both lists ascend.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         parts: list[str] = []
-        self._begins: list[int] = []
-        self._ends: list[int] = []
-        for begin, end in _composing_runs(text):
-            part = _normalise_run(text[begin:end])
-            parts.append(part)
-            self._begins += [begin] * len(part)
-            self._ends += [end] * len(part)
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        for match in _ASCII_OR_OTHER.finditer(text):
+            first, run = match.start(), match[0]
+            if run.isascii():
+                # NFKC leaves it as it is: words are taken whole.
+                for word in _ASCII_WORD.finditer(run):
+                    parts.append(word[0].lower())
+                    self.begins += range(first + word.start(), first + word.end())
+                    self.ends += range(first + word.start() + 1, first + word.end() + 1)
+                continue
+            for begin, end in _composing_runs(run):
+                part = _normalise_run(run[begin:end])
+                parts.append(part)
+                self.begins += [first + begin] * len(part)
+                self.ends += [first + end] * len(part)
         self.normalised = "".join(parts)
 
     def find(self, normalised_quote: str) -> tuple[int, int] | None:
@@ -55,7 +72,7 @@ class QuotedText:
         begin = self.normalised.find(normalised_quote) if normalised_quote else -1
         if begin < 0:
             return None
-        return self._begins[begin], self._ends[begin + len(normalised_quote) - 1]
+        return self.begins[begin], self.ends[begin + len(normalised_quote) - 1]
 
 
 def _composing_runs(text: str) -> list[tuple[int, int]]:
