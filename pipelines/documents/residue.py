@@ -29,7 +29,7 @@ _KINDS = {
     "namespace_link": r"(?:^|\s)(?:Category|File|Image|Kategorie|Datei|Catégorie|Fichier|Категория|Файл)"
                       r":\S+(?=\s*(?:\||$))",
     "signature": r"~~~~",
-    "parameter": r"(?:^|\n)\s*\|\s*\w[\w ]{0,30}=\s",
+    "parameter": r"(?:^|\n)[^\S\n]*+\|\s*\w[\w ]{0,30}=\s",
     "control_character": r"[\x00-\x08\x0b-\x1f]",
 }
 _PATTERN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))

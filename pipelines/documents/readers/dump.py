@@ -28,6 +28,10 @@ __all__ = ["DumpError", "Page", "SiteInfo", "bz2_stream_offsets", "iter_pages", 
 _SAMPLE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 MAX_PAGE_BYTES = 1 << 28
 """XML bytes that one page, with all its revisions, may take: more is an attack or no dump."""
+MAX_PAGE_TAGS = 1 << 21
+"""Tags that one page may have: each becomes a node in memory, some thirty times as large as `<a/>`."""
+HEAD_BYTES = 4096
+"""Of what is no dump: enough to say what it begins with."""
 _ELEMENT = re.compile(r"<([\w:.-]+)")
 _REPLACED_CONTROL = "\ufdd0"
 
@@ -97,7 +101,7 @@ class _Pages:
         self.info: SiteInfo | None = None
         self.root_seen = self.root_closed = False
         self.n_pages = 0
-        self.offset = self.n_read = self.page_end = 0
+        self.offset = self.n_read = self.page_end = self.n_tags = 0
         self.head = b""
 
     def close(self) -> None:
@@ -112,7 +116,7 @@ class _Pages:
         for element in self._elements():
             yield self._page(element)
             self.n_pages += 1
-            self.page_end = self.n_read
+            self.page_end, self.n_tags = self.n_read, 0
             _forget(element)
 
     def _elements(self) -> Iterator[Any]:
@@ -123,8 +127,9 @@ class _Pages:
                 piece = next(self.bytes)
                 self.offset = piece.offset
                 self.n_read = piece.n_before
-                if not piece.n_before:
-                    self.head = piece.data[:4096]
+                if len(self.head) < HEAD_BYTES:
+                    self.head += piece.data[:HEAD_BYTES - len(self.head)]
+                self.n_tags += piece.data.count(b"<")
                 self.parser.feed(_legal(piece.data))
             except StopIteration:
                 break
@@ -135,7 +140,10 @@ class _Pages:
                 fault = fault or self._error(self._first_element(), "a MediaWiki XML export")
             if self.n_read - self.page_end > MAX_PAGE_BYTES:
                 fault = fault or self._error(f"more than {MAX_PAGE_BYTES} bytes without the end of a page",
-                                    "pages of at most a few MiB")
+                                             "pages of at most a few MiB")
+            if self.n_tags > MAX_PAGE_TAGS:
+                fault = fault or self._error(f"more than {MAX_PAGE_TAGS} tags without the end of a page",
+                                             "pages of some dozens of tags a revision")
         if fault is not None:
             raise self._translated(fault) from None
         if not self.root_closed:

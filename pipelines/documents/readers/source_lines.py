@@ -21,10 +21,13 @@ class LineMap:
 
     def span(self, first: int, last: int) -> str:
         """`begin-end` in UTF-8 bytes of the source: from line `first` to the end of line `last`."""
-        if not self._ends:
-            self._measure()
-        top = min(len(self._begins), len(self._ends)) - 1
-        return f"{self._begins[first if first < top else top]}-{self._ends[last if last < top else top]}"
+        try:
+            return f"{self._begins[first]}-{self._ends[last]}"
+        except IndexError:
+            if not self._ends:
+                self._measure()
+            top = min(len(self._begins), len(self._ends)) - 1
+            return f"{self._begins[min(first, top)]}-{self._ends[min(last, top)]}"
 
     def _measure(self) -> None:
         begins, ends, at = [], [], 0

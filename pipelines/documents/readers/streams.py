@@ -8,6 +8,7 @@ like Hadoop's input splits, because parallel compressors start streams in the mi
 from __future__ import annotations
 
 import bz2
+import functools
 import lzma
 import mmap
 import os
@@ -21,6 +22,8 @@ from pipelines.errors import UserError
 READ_BYTES = 1 << 18
 PIECE_BYTES = 1 << 22
 """Decompressed bytes at a time: a few compressed bytes may hold gigabytes."""
+XZ_MEMORY_BYTES = 256 << 20
+"""Memory that an xz file may ask for; `xz -9` asks for 65 MiB, a forged header for 4 GiB."""
 _BZ2_STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _XML_HEAD = re.compile(rb"\s*<")
 
@@ -59,7 +62,7 @@ def bz2_stream_offsets(path: str | os.PathLike[str]) -> list[int]:
     The pages of a dump are those of the ranges between neighbouring offsets. Raises DumpError when the
     file cannot be opened.
     """
-    with _open(os.fspath(path)) as file:
+    with open_dump(os.fspath(path)) as file:
         if os.fstat(file.fileno()).st_size == 0 or file.read(3) != b"BZh":
             return []
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -67,9 +70,13 @@ def bz2_stream_offsets(path: str | os.PathLike[str]) -> list[int]:
         return offsets if offsets[:1] == [0] else [0, *offsets]
 
 
-def file_bytes(path: str) -> _Pieces:
-    """The decompressed bytes of a whole file. Raises DumpError, after what is before the fault."""
-    with _open(path) as file:
+def file_bytes(path: str, start: int = 0) -> _Pieces:
+    """The decompressed bytes of a file, from `start` (where a stream begins) to its end.
+
+    Raises DumpError, after what is before the fault.
+    """
+    with open_dump(path) as file:
+        file.seek(start)
         yield from _decompressed(path, file, file.read(16))
 
 
@@ -78,7 +85,7 @@ def range_bytes(path: str, start: int, end: int | None) -> _Pieces:
 
     Reads on behind `end` until the last such page is complete. Without bz2 only a whole file is a range.
     """
-    with _open(path) as file:
+    with open_dump(path) as file:
         if file.read(3) != b"BZh":
             if start or end is not None:
                 raise DumpError(path, start, "not a bz2 file", "bz2 streams, to read a part of it",
@@ -127,7 +134,8 @@ def _whole_pages(pieces: _Pieces, end: int | None) -> _Pieces:
             return
 
 
-def _open(path: str) -> Any:
+def open_dump(path: str) -> Any:
+    """The file, opened for reading bytes. Raises DumpError that says why it cannot be."""
     try:
         return open(path, "rb")
     except FileNotFoundError:
@@ -208,13 +216,13 @@ _AGAIN = ("Download the file again and compare its checksum, or pass --salvage t
 
 
 def _decompressor(head: bytes) -> Any:
-    """The class of decompressor for a file that begins with `head`; None for plain bytes."""
+    """What makes the decompressor for a file that begins with `head`; None for plain bytes."""
     if head.startswith(b"BZh"):
         return bz2.BZ2Decompressor
     if head.startswith(b"\x1f\x8b"):
         return _GzipDecompressor
     if head.startswith(b"\xfd7zXZ\x00"):
-        return lzma.LZMADecompressor
+        return functools.partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY_BYTES)
     return None
 
 

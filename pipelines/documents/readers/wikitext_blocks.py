@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from pipelines.documents.readers.source_lines import LineMap
 from pipelines.documents.readers.wikitext_cut import Stashed
 from pipelines.documents.readers.wikitext_inline import render
+from pipelines.documents.readers.wikitext_marks import BREAK
 from pipelines.documents.tree import Span, TreeBuilder
 
 LIST_TAGS = {"*": ("ul", "li"), "#": ("ol", "li"), ":": ("dl", "dd"), ";": ("dl", "dt")}
 MAX_OPEN = 60
 """Open nodes at most; what would open more leaves its words in the innermost one."""
 MAX_LIST_DEPTH = 20
-_WIKI_LIST = frozenset(("list", "item"))
+WIKI_LIST = frozenset(("list", "item"))
 _BARRIERS = frozenset(("root", "cell"))
 """Kinds of open nodes that a heading or a block tag inside them cannot close."""
 
@@ -127,7 +128,7 @@ class Blocks:
                     self.add("pre", text, spans, {"class": "poem"} if form == "poem" else None)
             else:
                 self.form = "p"
-                text, spans = render(raw, self.stash, self.counts)
+                text, spans = render(raw.replace(BREAK, " "), self.stash, self.counts)
                 self.section(int(form[1]), text, spans)
         if form == "pre":
             self.form = "p"
@@ -136,7 +137,9 @@ class Blocks:
 
     def put(self, text: str, spans: tuple[Span, ...]) -> None:
         """Words as the own text of the innermost node if they are its first, else as a paragraph in it."""
-        top = self.place()
+        top = self.stack[-1]
+        if top.kind in _NO_WORDS:
+            top = self.place()
         first, last = self.words_line, self.last_line
         source_ref = self.lines.span(first, last if last > first else first)
         if top.owns:
@@ -193,7 +196,7 @@ class Blocks:
     # Lists
 
     def close_lists(self) -> None:
-        while self.stack[-1].kind in _WIKI_LIST:
+        while self.stack[-1].kind in WIKI_LIST:
             self.pop()
 
     def list_item(self, prefix: str) -> None:
@@ -204,7 +207,7 @@ class Blocks:
             prefix = prefix[:MAX_LIST_DEPTH]
         stack = self.stack
         base = len(stack)
-        while stack[base - 1].kind in _WIKI_LIST:
+        while stack[base - 1].kind in WIKI_LIST:
             base -= 1
         n_open = (len(stack) - base) // 2
         common = 0
@@ -224,7 +227,7 @@ class Blocks:
             return
         for mark in prefix[common:]:
             list_tag, item_tag = LIST_TAGS[mark]
-            if stack[-1].kind in ("table", "row", "hlist"):
+            if stack[-1].kind in _NO_WORDS:
                 self.place()
             self.push("list", list_tag, value=":" if mark == ";" else mark)
             self.push("item", item_tag, owns=True, value="item")
@@ -241,7 +244,7 @@ class Blocks:
 
     def open_table(self, value: str, attrs: dict[str, str] | None = None) -> Open:
         self.flush()
-        if self.stack[-1].kind in ("table", "row", "hlist"):
+        if self.stack[-1].kind in _NO_WORDS:
             self.place()
         entry = self.push("table", "table", value=value, attrs=attrs)
         self.tables.append(entry)
@@ -278,5 +281,7 @@ def _is_hole(text: str, spans: tuple[Span, ...]) -> bool:
     return any(span.kind == "template" for span in spans) and not any(map(str.isalnum, text))
 
 
+_NO_WORDS = frozenset(("table", "row", "hlist"))
+"""Open nodes that hold no words: those in them get a cell or an item of their own."""
 _KEPT_EMPTY = frozenset(("cell", "section", "root"))
 _OWNERS = frozenset(("cell", "item", "hitem", "caption"))

@@ -17,7 +17,7 @@ Stashed = tuple[str, str, dict[str, str]]
 """A piece that was put aside: (kind, text or tag name, attributes)."""
 
 _TAG = re.compile(r"<(?:!--|(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/;][^<>]*(?:<!--[^<>]*-->[^<>]*)*)?)>)")
-_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>|]+))")
+_ATTRIBUTE = re.compile(r"(?<![\w:-])([\w:-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>|]+))")
 _HEADING_LINE = re.compile(r"\n={1,6}[^\n]+=[ \t]*(?=\n|$)")
 _FOOTNOTE_LIMIT = 1000
 """Characters that an unclosed footnote may take with it, at most to the end of its line."""
@@ -61,6 +61,7 @@ class Cutter:
         self.line = 0
         self.lower: str | None = None
         self.no_closer: set[str] = set()
+        self.next_closer: dict[str, tuple[int, int]] = {}
         self.keeps_notes: bool | None = None
 
     def run(self) -> str:
@@ -133,9 +134,12 @@ class Cutter:
             self._replace(begin, end, "")
 
     def _find_closer(self, name: str, begin: int) -> tuple[int, int]:
-        """Begin and end of the next `</name>`, (-1, -1) if there is none: found out once for each name."""
+        """Begin and end of the next `</name>`, (-1, -1) if there is none: each is looked for once."""
         if name in self.no_closer:
             return -1, -1
+        found = self.next_closer.get(name)
+        if found is not None and found[0] >= begin:
+            return found
         if self.lower is None:
             self.lower = self.text
             if _CAPITAL_CLOSER.search(self.text):
@@ -152,6 +156,7 @@ class Cutter:
             while end < len(self.lower) and self.lower[end].isspace():
                 end += 1
             if self.lower[end:end + 1] == ">":
+                self.next_closer[name] = at, end + 1
                 return at, end + 1
             at += 2
 
@@ -188,16 +193,18 @@ class Cutter:
             # Their contents are wikitext: tags, comments and footnotes in them go first.
             inner = Cutter(inner, self.stash, self.counts, LineMap("")).run() if "<" in inner else inner
             by = {"gallery": _gallery, "imagemap": _imagemap, "poem": self._poem}[name](inner)
+            caption = attributes(rest).get("caption") if name == "gallery" else None
+            if caption:
+                tags = [self._put(mark.BLOCK, (kind, "p", {})) for kind in ("open", "close")]
+                by = f"{tags[0]}{caption}{tags[1]}{by}"
         self._replace(begin, close_end, by)
 
     def _footnote(self, begin: int, end: int) -> None:
         self.counts["references"] += 1
         close_begin, close_end = self._find_closer("ref", end)
         if close_begin >= 0:
-            inner = self.text[end:close_begin]
-            opens = _NESTED_NOTE.search(inner)
-            heading = _HEADING_LINE.search(inner)
-            if not opens and not heading:
+            opens = _NESTED_NOTE.search(self.text, end, close_begin)
+            if not opens and not _HEADING_LINE.search(self.text, end, close_begin):
                 self._replace(begin, close_end, mark.NOTHING)
                 return
         # Without an end of its own a footnote ends with its line. On a page full of such marks they are
@@ -206,11 +213,12 @@ class Cutter:
         if self.keeps_notes is None:
             n_open = sum(1 for _ in _NESTED_NOTE.finditer(self.text))
             self.keeps_notes = n_open - len(_NOTE_END.findall(self.text)) > _UNCLOSED_NOTES
-        line_end = self.text.find("\n", end)
-        line_end = len(self.text) if line_end < 0 else line_end
-        if self.keeps_notes or line_end - end > _FOOTNOTE_LIMIT:
+        last = min(end + _FOOTNOTE_LIMIT, len(self.text))
+        line_end = self.text.find("\n", end, last + 1)
+        if self.keeps_notes or (line_end < 0 and last < len(self.text)):
             self._replace(begin, end, mark.NOTHING)
             return
+        line_end = last if line_end < 0 else line_end
         nested = self.text.find("<", end, line_end)
         self._replace(begin, nested if nested >= 0 else line_end, mark.NOTHING)
 
@@ -236,7 +244,8 @@ class Cutter:
     def _poem(self, inner: str) -> str:
         """Lines become line breaks, so that a poem stays one block; headings keep their lines."""
         pieces = [self._put(mark.BLOCK, ("open", "poem", {}))]
-        text = inner.strip("\n")
+        # Colons at the start of a line indent it: they are no words.
+        text = _POEM_INDENT.sub(lambda colons: " " * len(colons[0]), inner.strip("\n"))
         at = 0
         for heading in _HEADING_LINE.finditer("\n" + text):
             begin, end = max(heading.start() - 1, 0), heading.end() - 1
@@ -248,9 +257,10 @@ class Cutter:
         return "".join(pieces)
 
 
+_POEM_INDENT = re.compile(r"(?m)^:+")
 _CAPITAL_CLOSER = re.compile(r"</[a-z]*[A-Z]")
 _NOTE_END = re.compile(r"</ref\s*>", re.IGNORECASE)
-_NESTED_NOTE = re.compile(r"<ref(?:\s[^<>]*[^/<>])?>", re.IGNORECASE)
+_NESTED_NOTE = re.compile(r"<ref(?:[\s/;][^<>]*)?(?<!/)>", re.IGNORECASE)
 
 
 def _gallery(inner: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from html.entities import html5
 
 from pipelines.documents.readers import wikitext_marks as mark
@@ -21,6 +22,9 @@ _PIECES = re.compile(
     "|((?<=[\x11\x16\x17])[^\x11-\x13\x16\x17]*\x12?"             # any other link: its target
     "|(?<=[\x02\x1e])\\d+\x03"                                     # a stashed piece, a left-over block
     "|(?<=\x1b)#?\\w{1,32};))?").split                             # an entity
+_LINKS = re.compile("\x11([^\x01-\x1f]*)(?:\x12([^\x01-\x1f]+))?\x13").split
+_new_span = partial(tuple.__new__, Span)
+"""A span from a tuple: twice as fast as the class's own call."""
 _LEFT_OVERS = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|~~~~?~?")
 _SPACES = re.compile("[ \t\xa0]{2,}|[\t\xa0]")
 _QUOTES = re.compile("(''+)")
@@ -29,23 +33,49 @@ _QUOTES = re.compile("(''+)")
 def render(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: bool = False,
            ) -> tuple[str, tuple[Span, ...]]:
     """(visible text, spans) of a block's marked text. keep_lines: newlines and runs of spaces stay."""
-    if "{{" in raw or "}}" in raw or "[[" in raw or "]]" in raw or "~~~" in raw:
+    # A look for one character is far cheaper than for two.
+    if "[" in raw or "]" in raw or "{" in raw or "}" in raw or "~" in raw:
         raw, n = _LEFT_OVERS.subn("", raw)
-        counts["unparsed_braces"] += n
+        if n:
+            counts["unparsed_braces"] += n
     if mark.NOTHING in raw:
         raw = raw.replace(mark.NOTHING, "")
     if not keep_lines:
         raw = raw.strip(" \n")
-    if raw.isprintable() and "  " not in raw and "''" not in raw:
-        return (raw.rstrip(" ") if keep_lines else raw), ()
-    if "''" in raw:
+    if "'" in raw and "''" in raw:
         raw = mark_quotes(raw)
+    elif raw.isprintable() and "  " not in raw:
+        return (raw.rstrip(" ") if keep_lines else raw), ()
+    elif not keep_lines:
+        simple = _plain_links(raw.replace("\n", " "))
+        if simple is not None:
+            return simple
     if not keep_lines:
         if "\n" in raw:
             raw = raw.replace("\n", " ")
         if "  " in raw or "\xa0" in raw or "\t" in raw:
             raw = _SPACES.sub(" ", raw)
     return _run(raw, stash, keep_lines)
+
+
+def _plain_links(raw: str) -> tuple[str, tuple[Span, ...]] | None:
+    """`_run` for words with links of plain words, as most blocks are; None for all others."""
+    parts = _LINKS(raw)
+    length = len(parts[0])
+    out = [parts[0]]
+    spans = []
+    for target, words, rest in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        shown = words or target.removeprefix(":").replace("_", " ")
+        begin = length
+        length += len(shown)
+        spans.append(_new_span((begin, length, "link", plain(target))))
+        length += len(rest)
+        out.append(shown)
+        out.append(rest)
+    text = "".join(out)
+    if not text.isprintable() or "  " in text or text[:1] == " " or text[-1:] == " ":
+        return None
+    return text, tuple(spans)
 
 
 def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[Span, ...]]:
@@ -72,7 +102,7 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
             if after_space and shown[:1] == " ":
                 shown = shown.lstrip(" ")
             if shown:
-                spans.append(Span(length, length + len(shown), "link", plain(target)))
+                spans.append(_new_span((length, length + len(shown), "link", plain(target))))
         elif char == "\n":
             shown = char if keep_lines else " "
         elif char in mark.SPAN_OF_MARK:
@@ -82,7 +112,7 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
             elif begins.get(kind):
                 begin = begins[kind].pop()
                 if begin < length:
-                    spans.append(Span(begin, length, kind, None))
+                    spans.append(_new_span((begin, length, kind, None)))
         elif char == mark.LINK_END:
             if links:
                 begin, kind, address = links.pop()
@@ -102,10 +132,14 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
             shown = entity_words(other)
         elif char == mark.STASH and other:
             kind, shown = _stashed(stash[int(other[:-1])], keep_lines)
+            shown = shown.lstrip(" ") if after_space else shown
             if kind and shown:
                 spans.append(Span(length, length + len(shown), kind, None))
         elif char == mark.BLOCK and other:
-            shown = " "
+            kind, shown = _block_words(stash[int(other[:-1])])
+            shown = shown.lstrip(" ") if after_space else shown
+            if kind:
+                spans.append(Span(length + (shown[0] == " "), length + len(shown) - 1, kind, None))
         elif char in _LITERAL:
             shown = _LITERAL[char]
         if shown:
@@ -168,6 +202,15 @@ def _stashed(piece: Stashed, keep_lines: bool) -> tuple[str, str]:
             text = " ".join(text.split("\n"))
         return ("nowiki" if _MARKUP_LIKE.search(text) else ""), text
     return kind, text
+
+
+def _block_words(piece: Stashed) -> tuple[str, str]:
+    """(span kind or '', words) of a block where only a line can be, as in a caption."""
+    kind, text, _ = piece
+    if kind not in ("pre", "math"):
+        return "", " "
+    words = " ".join((decoded(text) if kind == "pre" else text).split())
+    return "code" if kind == "pre" else kind, f" {words} "
 
 
 def plain(target: str) -> str:

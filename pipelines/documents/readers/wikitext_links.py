@@ -13,23 +13,10 @@ from mwparserfromhell.parser import tokens as mw
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.namespaces import CATEGORY, FILE, is_file_prefix
+from pipelines.documents.readers.picture_options import is_option
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext_blocks import Blocks
 from pipelines.documents.readers.wikitext_tokens import Tokens
-
-_OPTION = re.compile(
-    r"(?:\s*(?:thumb|thumbnail|frame|framed|frameless|border|left|right|center|centre|none|upright|baseline|middle"
-    r"|sub|super|sup|text-top|text-bottom|top|bottom|mini|miniatur|gerahmt|rechts|links|zentriert|hochkant|vignette"
-    r"|gauche|droite|centré|cadre|redresse|miniatura|miniaturadeimagen|derecha|izquierda|centro|centrado|destra"
-    r"|sinistra|verticale|riquadro|direita|esquerda|miniaturadaimagem|commoncat|мини|миниатюра|слева|справа|центр"
-    r"|обрамить|без|міні|мініатюра|ліворуч|праворуч|центрувати|centruj|prawo|lewo|mały|ramka|miniatyr|ram|höger"
-    r"|vänster|mini-thumb|vpravo|vlevo|náhled|bélyegkép|bal|jobb|középre|ngoài|nhỏ|phải|trái|giữa|փոքր|աջից|ձախից"
-    r"|կենտրոն|մինի|մինիատյուր|αριστερά|δεξιά|μικρογραφία|κέντρο|サムネイル|右|左|中央|缩略图|縮圖|右|左|居中|替代文本"
-    r"|섬네일|오른쪽|왼쪽|가운데|تصغير|يسار|يمين|مركز|بندانگشتی|چپ|راست|وسط|ממוזער|שמאל|ימין|מרכז|אזמ|küçükresim"
-    r"|sağ|sol|orta|pienoiskuva|oikea|vasen|keskellä|अंगूठाकार|दाएँ|बाएँ|jmpl|kiri|kanan|pus"
-    r")\s*|\s*\d*\s*(?:x\s*\d+)?\s*(?:px|пкс|пкс\.|píxeles|rpx)\s*(?:px)?\s*|\s*(?:upright|hochkant|redresse|alt|link|page"
-    r"|lang|class|thumbtime|start|end|verweis|seite|альт|alternativtext|thumb|lien|enlace|посилання|ссылка"
-    r"|thế|liên_kết|nhỏ|phải|verticale|mini|miniatur|վերև|այլ|größe)\s*=[^|]*)", re.IGNORECASE)
 
 
 class LinkReader:
@@ -40,6 +27,7 @@ class LinkReader:
     counts: Counter[str]
     site: SiteInfo
     at_start: bool
+    hidden_line: bool
     may_be_attrs: bool
     inline_cache: dict[tuple[int, int], str]
 
@@ -50,16 +38,23 @@ class LinkReader:
 
     def link(self, at: int) -> int:
         """A link at block level; returns the index behind it."""
+        n_hidden = self.n_hidden_links()
         text, behind = self.link_text(at)
         if text:
             if text[0] == mark.LINK:
                 self.may_be_attrs = False
             self.inline(text)
+        elif self.at_start and self.n_hidden_links() > n_hidden:
+            # MediaWiki takes it out with the newline in front of it: a list around it goes on.
+            self.hidden_line = True
         elif self.at_start:
             self.begin_line()
         n = sum(token["text"].count("\n") for token in self.tokens[at:behind] if type(token) is mw.Text)
         self.blocks.line += n
         return behind
+
+    def n_hidden_links(self) -> int:
+        return self.counts["categories"] + self.counts["language_links"]
 
     def link_text(self, at: int) -> tuple[str, int]:
         """(marked words that a link leaves in the text, index behind it)."""
@@ -71,7 +66,7 @@ class LinkReader:
         prefix, colon, _ = target.partition(":")
         if colon and prefix:
             number, _ = self.site.namespace_of(target)
-            if number in (FILE, -2) or (number == 0 and _FILE_NAME.search(target) and is_file_prefix(prefix)):
+            if number == FILE or (number == 0 and _FILE_NAME.search(target) and is_file_prefix(prefix)):
                 self.picture(target, separator + 1 if separator else end, end)
                 return "", behind
             if number == CATEGORY:
@@ -84,6 +79,8 @@ class LinkReader:
             return "", behind
         words = self.inline_text(separator + 1, end) if separator else ""
         if separator and not words.strip():
+            if len(target) > _MAX_TITLE or mark.LINK in target:
+                return target, behind
             # The pipe trick: what stands in front of a parenthesis or comma, behind a colon.
             words = re.sub(r"\s*\([^()]*\)$|,.*$", "", target.partition(":")[2] or target)
         target = _NO_MARKS.sub("", target)
@@ -94,14 +91,18 @@ class LinkReader:
     def picture(self, target: str, begin: int, end: int) -> None:
         """`[[File:…|options|caption]]`: the caption waits to become a figure behind its paragraph."""
         caption = ""
-        parts = self.inline_text(begin, end, is_caption=True).split("\x00")
+        words = self.inline_text(begin, end, is_caption=True)
+        parts = (_table_words(words) if mark.TABLE_OPEN in words else words).split("\x00")
         for part in reversed(parts):
-            if part.strip() and not _OPTION.fullmatch(part):
+            if part.strip() and not is_option(part):
                 caption = part
                 break
         if caption:
+            is_apart = self.at_start and not self.blocks.words
+            if is_apart and self.blocks.stack[-1].kind == "item":
+                self.blocks.close_lists()
             self.blocks.figures.append((caption, " ".join(_NO_MARKS.sub("", target).split())))
-            if not self.blocks.words and self.at_start:
+            if is_apart:
                 self.blocks.flush()
         else:
             self.counts["pictures"] += 1
@@ -116,7 +117,7 @@ class LinkReader:
         address = self.inline_text(begin, separator or at).strip()
         if not brackets:
             clean = _NO_MARKS.sub("", address)
-            return f"{mark.URL}{clean}{mark.LINK_TEXT}{address}{mark.LINK_END}", at + 1
+            return mark.link(clean, address, mark.URL), at + 1
         words = self.inline_text(separator + 1, at) if separator else ""
         if not words.strip():
             self.counts["bare_addresses"] += 1
@@ -171,7 +172,9 @@ class LinkReader:
             elif kind is mw.ExternalLinkOpen:
                 text, at = self.external_link(at)
                 if is_caption and "|" in text:
-                    text = _NO_MARKS.sub("", text.partition(mark.LINK_TEXT)[2]).replace("|", "\x00")
+                    if text[0] == mark.URL:
+                        text = text.partition(mark.LINK_TEXT)[2].removesuffix(mark.LINK_END)
+                    text = text.replace("|", "\x00")
                 out.append(text)
             elif kind is mw.ArgumentOpen:
                 text, at = self.argument(at)
@@ -189,8 +192,32 @@ class LinkReader:
         return result
 
 
+_MAX_TITLE = 255
 _FILE_NAME = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webp|djvu|pdf|og[gav]|webm)\s*$", re.IGNORECASE)
 _NO_MARKS = re.compile("[\x01-\x1a\x1c-\x1f]")
+
+
+def _table_words(words: str) -> str:
+    """A table in a caption as the words of its cells, one a line: a caption is a line of text."""
+    out = []
+    depth = 0
+    for line in words.split("\n"):
+        bare = line.lstrip(" \t\x01")
+        if bare[:1] == mark.TABLE_OPEN:
+            depth += 1
+        elif not depth:
+            out.append(line)
+        elif bare[:2] == "\x00}":
+            depth -= 1
+            out.append(bare[2:])
+        elif bare[:1] in ("\x00", "!") and bare[1:2] != "-":
+            out += [cell.rpartition("\x00")[2] for cell in _CELL.split(bare[1:].removeprefix("+"))]
+        elif bare[:2] != "\x00-":
+            out.append(line.replace("\x00", " "))
+    return "\n".join(out)
+
+
+_CELL = re.compile("\x00\x00|!!")
 
 
 def _close_of(tokens: Tokens, begin: int, opening: type, closing: type, separating: type) -> tuple[int, int]:

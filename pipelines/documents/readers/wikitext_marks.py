@@ -26,6 +26,15 @@ URL = "\x16"
 TEMPLATE = "\x17"
 """An unhandled template: TEMPLATE name LINK_TEXT text LINK_END."""
 WITH_TARGET = LINK + URL + TEMPLATE
+
+
+def link(target: str, shown: str, kind: str = LINK) -> str:
+    """A link; its words alone where they or its target hold links, or each level of nested ones would double."""
+    if LINK in target or URL in target or LINK in shown or URL in shown:
+        return shown
+    return f"{kind}{target}{LINK_TEXT}{shown}{LINK_END}"
+
+
 AMPERSAND = "\x1b"
 PIPE = "\x1c"
 """`{{!}}`: a pipe that separates no template parameters."""

@@ -38,9 +38,16 @@ def default_source() -> TokenSource:
     return c_tokens if CTokenizer is not None else python_tokens
 
 
-_MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|\||(?:^|(?<=\n))"
+_MARKUP = re.compile(r"(?<!\{)\{\{\{(?=(?:\{\{)?(?!\{))|\{\{|\}\}\}?|\[\[|\]\]|\||(?:^|(?<=\n))"
                      r"(?:[*#:;]+|-{4,}|={1,6}[^\n]+=[ \t]*(?=\n|$))|=")
 
+_MARKS = {
+    "{{": (mw.TemplateOpen, mw.TemplateParamSeparator, mw.TemplateClose),
+    "{{{": (mw.ArgumentOpen, mw.ArgumentSeparator, mw.ArgumentClose),
+    "[[": (mw.WikilinkOpen, mw.WikilinkSeparator, mw.WikilinkClose),
+}
+"""Tokens of an opening, its separator and its closing."""
+_OPENER_OF = {"}}": "{{", "}}}": "{{{", "]]": "[["}
 MAX_NESTED = 40
 """Templates and links in one another that the linear source reads as such; the marks of deeper ones go."""
 
@@ -48,10 +55,12 @@ MAX_NESTED = 40
 def linear_tokens(text: str) -> Tokens:
     """Tokens in one pass without look-ahead, for pages over a limit; `text` must be balanced.
 
-    Knows templates, links, headings and list marks; external links stay text.
+    Knows templates, their arguments, links, headings and list marks; external links stay text, and so does
+    what is never closed.
     """
     out: Tokens = []
     stack: list[str] = []
+    openers: list[int] = []
     too_deep: list[str] = []
     has_key: list[bool] = []
     at = 0
@@ -60,20 +69,24 @@ def linear_tokens(text: str) -> Tokens:
         if end > at:
             out.append(mw.Text(text=text[at:end]))
 
-    for match in _MARKUP.finditer(text):
+    seen = 0
+    while (match := _MARKUP.search(text, seen)) is not None:
         begin, found = match.start(), match[0]
-        if begin < at:
-            continue
+        seen = match.end()
         first = found[0]
+        if found == "}}}" and (too_deep or stack)[-1:] != ["{{{"]:
+            found, seen = "}}", seen - 1
         if found == "|":
-            if not stack or too_deep:
+            if not stack:
                 continue
             flush(begin)
-            if stack[-1] == "{{":
+            if too_deep:
+                out.append(mw.Text(text=" "))
+            elif stack[-1] == "{{":
                 out.append(mw.TemplateParamSeparator())
                 has_key[-1] = False
             elif not has_key[-1]:
-                out.append(mw.WikilinkSeparator())
+                out.append(_MARKS[stack[-1]][1]())
                 has_key[-1] = True
             else:
                 out.append(mw.Text(text="|"))
@@ -85,38 +98,35 @@ def linear_tokens(text: str) -> Tokens:
             flush(begin)
             out.append(mw.TemplateParamEquals())
             has_key[-1] = True
-        elif found in ("{{", "[["):
+        elif found in _MARKS:
             flush(begin)
             if len(stack) >= MAX_NESTED:
                 too_deep.append(found)
-                at = match.end()
-                continue
-            out.append(mw.TemplateOpen() if found == "{{" else mw.WikilinkOpen())
-            stack.append(found)
-            has_key.append(False)
-        elif found in ("}}", "]]"):
-            opener = "{{" if found == "}}" else "[["
-            if too_deep and too_deep[-1] == opener:
-                too_deep.pop()
-                flush(begin)
-                at = match.end()
-                continue
-            if not stack or stack[-1] != opener:
-                flush(begin)
-                at = match.end()
-                continue
+            else:
+                openers.append(len(out))
+                out.append(_MARKS[found][0]())
+                stack.append(found)
+                has_key.append(False)
+        elif found in _OPENER_OF:
             flush(begin)
-            out.append(mw.TemplateClose() if found == "}}" else mw.WikilinkClose())
-            stack.pop()
-            has_key.pop()
+            opener = _OPENER_OF[found]
+            if too_deep:
+                if too_deep[-1] == opener:
+                    too_deep.pop()
+            elif stack and stack[-1] == opener:
+                out.append(_MARKS[opener][2]())
+                stack.pop()
+                openers.pop()
+                has_key.pop()
         elif stack:
+            # No heading, rule or item in there; what follows on the line may end the template.
+            seen = begin + 1
             continue
         elif first == "=":
             flush(begin)
             line = found.rstrip(" \t")
-            level = min(len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")), 6)
-            if len(line) <= 2 * level:
-                continue
+            level = min(len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")), 6,
+                        (len(line) - 1) // 2)
             out.append(mw.HeadingStart(level=level))
             out.append(mw.Text(text=_LINKS_OFF.sub("", line[level:-level])))
             out.append(mw.HeadingEnd())
@@ -125,12 +135,14 @@ def linear_tokens(text: str) -> Tokens:
             out.append(mw.TagOpenOpen(wiki_markup=found))
             out.extend((mw.Text(text="hr"), mw.TagCloseSelfclose()))
         else:
+            # One token for all marks of the line: a page may be over a limit because of them.
             flush(begin)
-            for char in found:
-                out.append(mw.TagOpenOpen(wiki_markup=char))
-                out.extend((mw.Text(text="li"), mw.TagCloseSelfclose()))
-        at = match.end()
+            out.append(mw.TagOpenOpen(wiki_markup=found))
+            out.extend((mw.Text(text="li"), mw.TagCloseSelfclose()))
+        at = seen
     flush(len(text))
+    for place in openers:
+        out[place] = mw.Text(text="")
     return out
 
 

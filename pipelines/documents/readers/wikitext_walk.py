@@ -15,7 +15,7 @@ from mwparserfromhell.parser import tokens as mw
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.siteinfo import SiteInfo
-from pipelines.documents.readers.wikitext_blocks import Blocks
+from pipelines.documents.readers.wikitext_blocks import WIKI_LIST, Blocks
 from pipelines.documents.readers.wikitext_cut import Stashed
 from pipelines.documents.readers.wikitext_html import BlockTags
 from pipelines.documents.readers.wikitext_links import LinkReader
@@ -44,6 +44,8 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         self.n_nested = 0
         self.at_start = True
         """Nothing but list marks stands on this line so far."""
+        self.hidden_line = False
+        """Only links that show nothing stand on this line so far."""
         self.after_marks = False
         self.item_line = False
         """The line began with list marks: its end ends the item's words."""
@@ -137,9 +139,11 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
     def newline(self) -> None:
         blocks = self.blocks
         if self.at_start:
-            if blocks.form != "poem":
-                blocks.flush()
-                blocks.close_lists()
+            if blocks.form != "poem" and not self.hidden_line:
+                if blocks.words or blocks.figures or blocks.form == "pre":
+                    blocks.flush()
+                if blocks.stack[-1].kind in WIKI_LIST:
+                    blocks.close_lists()
         else:
             self.at_start = True
             if self.attrs_line:
@@ -151,13 +155,13 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
                 blocks.words.append("\n")
             self.cell_tag = ""
             self.may_be_attrs = False
-        self.after_marks = False
+        self.after_marks = self.hidden_line = False
         blocks.line += 1
 
     def line_part(self, text: str) -> None:
         """Words on the current line."""
         if self.at_start:
-            text = self.start_line(text)
+            text = self.start_line(text.lstrip(" ") if self.hidden_line else text)
             if not text:
                 return
         elif self.after_marks:
@@ -178,7 +182,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
 
     def start_line(self, text: str) -> str:
         """Begin a line with words; returns those that are ordinary ones."""
-        first = text[0]
+        first = text[:1]
         if first in " \t|!\x01\x05{":
             bare = text.lstrip(" \t\x01")
             if not bare:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pipelines.documents.readers.siteinfo import SiteInfo
@@ -51,3 +53,11 @@ def test_references_to_no_character_are_text(text: str, n_found: int) -> None:
 
 def test_a_title_is_no_wikitext() -> None:
     assert find_node_residue(TreeBuilder("[[Odd]] <b>title</b>").finish()[0]) == []
+
+
+@pytest.mark.parametrize("unit", ["\n", "\n ", "|\n", "| ", "<b ", "''", "{{", "&#", "\n|a a "])
+def test_work_is_linear(unit: str) -> None:
+    begin = time.process_time()
+    find_residue(unit * (200_000 // len(unit)) + "x")
+    # Linear work takes some 50 ms, quadratic work a minute.
+    assert time.process_time() - begin < 3

@@ -53,11 +53,14 @@ def test_formats_are_told_by_their_bytes(tmp_path: Path, packer: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.10", "0.11"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_schemas_and_encodings(tmp_path: Path, version: str, encoding: str) -> None:
+@pytest.mark.parametrize(("encoding", "mark"), [
+    ("utf-8", b""), ("utf-8-sig", b""), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")])
+def test_schemas_and_encodings(tmp_path: Path, version: str, encoding: str, mark: bytes) -> None:
     path = tmp_path / "dump.xml"
-    path.write_bytes(export(page(1, "Ĝi", "<text>ŝafo 😀</text>"), version=version).encode(encoding))
-    assert [(p.title, p.text) for p in iter_pages(path)] == [("Ĝi", "ŝafo 😀")]
+    words = "ŝafo 😀 كتاب ספר 本 책"
+    path.write_bytes(mark + export(page(1, "Ĝi", f"<text>{words}</text>"), version=version).encode(encoding))
+    assert [(p.title, p.text) for p in iter_pages(path)] == [("Ĝi", words)]
+    assert read_site_info(path).wiki == "eowiki"
 
 
 def test_site_info_and_its_json(tmp_path: Path) -> None:
@@ -82,6 +85,13 @@ def test_dump_without_siteinfo(tmp_path: Path) -> None:
     assert only.namespace == 0  # Esperanto: the German name is no namespace of this wiki
     path.write_text(export(page(1, "Kategorio:Birdoj", "<text>x</text>", ns=None), site=""))
     assert next(iter(iter_pages(path))).namespace == 14
+
+
+def test_namespaces_come_by_number_whatever_the_title_says(tmp_path: Path) -> None:
+    path = tmp_path / "dump.xml"
+    path.write_text(export(page(1, "Kategorio:A", "<text>a</text>", ns=0), page(2, "B", "<text>b</text>", ns=14),
+                           page(3, "Dosiero:C.png", "<text>c</text>", ns=None)))
+    assert [p.namespace for p in iter_pages(path)] == [0, 14, 6]
 
 
 def test_deleted_empty_and_missing_text(tmp_path: Path) -> None:
@@ -184,6 +194,7 @@ def test_broken_xml_names_how_far_it_got(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("content", "found"), [
     (b"", "empty"), (b"just words\n", "begins with"), (b"<html><body/></html>", "first element is <html>"),
     (b"BZh91AY&SYgarbage that is no bz2", "corrupt"), (b"  \n", "no XML element"),
+    (b'<?xml version="1.0"?>\n<rss version="2.0"/>', "first element is <rss>"),
 ])
 def test_what_is_no_dump_says_so(tmp_path: Path, content: bytes, found: str) -> None:
     path = tmp_path / "thing"
@@ -224,3 +235,41 @@ def test_sample_dump() -> None:
     assert len(pages) == 206
     assert sum(p.namespace == 0 and p.redirect_to is None for p in pages) == 106
     assert read_site_info(sample_dump_path()).wiki == "enwiki"
+
+
+@pytest.mark.parametrize(("name", "limit", "found"), [
+    ("MAX_PAGE_BYTES", 1 << 20, "more than 1048576 bytes"), ("MAX_PAGE_TAGS", 1000, "more than 1000 tags")])
+def test_a_page_has_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, limit: int,
+                           found: str) -> None:
+    """What a page takes in memory is bounded, whatever a few packed bytes hold; pages before it come out."""
+    monkeypatch.setattr(f"pipelines.documents.readers.dump.{name}", limit)
+    path = tmp_path / "bomb.gz"
+    small = "".join(page(n % 9 + 1, f"P{n}", f"<text>{'x' * 900}</text>") for n in range(1, 200))
+    path.write_bytes(gzip.compress(export(small, "<page><title>T</title>" + "<a></a>x" * 2_000_000).encode()))
+    pages, error = read_until_fault(path)
+    assert len(pages) == 199
+    assert found in error.found
+
+
+def test_an_xz_file_that_asks_for_too_much_memory_is_refused(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.xz"
+    path.write_bytes(lzma.compress(TWO.encode(), preset=6))
+    assert len(list(iter_pages(path))) == 2
+    monkeypatch.setattr("pipelines.documents.readers.streams.XZ_MEMORY_BYTES", 1 << 20)
+    pages, error = read_until_fault(path)
+    assert pages == []
+    assert "Memory usage limit" in error.found
+
+
+@pytest.mark.parametrize("packer", ["bz2", "gz", "xz"])
+def test_a_flipped_byte_in_the_middle_is_told_with_its_place(tmp_path: Path, packer: str) -> None:
+    noise = "".join(chr(97 + (i * i * 7 + i // 3) % 26) for i in range(60_000))
+    data = bytearray(PACKERS[packer](export(page(1, "A", f"<text>{noise}</text>")).encode()))
+    data[len(data) // 2] ^= 0xFF
+    path = tmp_path / "dump"
+    path.write_bytes(data)
+    _, error = read_until_fault(path)
+    assert "corrupt compressed data" in error.found or "broken XML" in error.found
+    assert error.offset is not None
+    assert "--salvage" in error.next_step

@@ -173,3 +173,41 @@ def test_source_ref_is_the_byte_span_of_the_lines() -> None:
         piece = source[begin:end].decode()
         assert {"p": "Ĝi <!-- a\nb --> kaj\nĉi", "section": "== H ==\n* unu", "ul": "* unu", "li": "* unu"}[
             node.tag] == piece
+
+
+def test_links_that_show_nothing_part_no_list() -> None:
+    assert tree("* a\n[[Category:X]]\n[[de:Y]]\n* b") == ["ul", "  li a", "  li b"]
+    assert tree("* a\n[[Category:X]]\n\n* b") == ["ul", "  li a", "ul", "  li b"]
+    assert tree("* a\n[[File:X.jpg|thumb|c]]\n* b") == ["ul", "  li a", "figure", "  caption c", "ul", "  li b"]
+    assert tree("a\n[[Category:X]]\nb\n[[Category:Y]] c") == ["p a b c"]
+
+
+def test_a_gallery_keeps_its_own_caption() -> None:
+    assert tree('a\n<gallery mode=packed caption="Two [[lake|lakes]]">\nFile:A.jpg|Como\n</gallery>\nb') == [
+        "p a", "p Two lakes", "figure", "  caption Como", "p b"]
+
+
+def test_poems_indent_by_colons_and_lose_their_footnotes() -> None:
+    text = "<poem>\nSea<ref>x\ny</ref>\n:and ''land''<ref name=a />\n::far<!-- z -->\n</poem>"
+    assert tree(text) == ["pre Sea\n and land\n  far"]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("; a:b : c", ["dl", "  dt a", "  dd b : c"]), (";term :def", ["dl", "  dt term", "  dd def"]),
+    ("; [http://x.example a:b] : c", ["dl", "  dt a:b", "  dd c"]), ("; [[a:b|c]] : d", ["dl", "  dt c", "  dd d"]),
+    ("; <span style='a:b'>t</span> : d", ["dl", "  dt t", "  dd d"]), (": a : b", ["dl", "  dd a : b"]),
+    (";;a::b", ["dl", "  dt", "    dl", "      dt a", "      dd :b"]),
+    (":*#x\n:*#y\n:*z\n:w", ["dl", "  dd", "    ul", "      li", "        ol", "          li x", "          li y",
+                             "      li z", "  dd w"]),
+    ("*;a:b\n*:d", ["ul", "  li", "    dl", "      dt a", "      dd b", "      dd d"]),
+    ("#a\n#:b\n#c", ["ol", "  li a", "    dl", "      dd b", "  li c"]),
+    ("*a\n#b", ["ul", "  li a", "ol", "  li b"]),
+    ("; a\n* b\n: c", ["dl", "  dt a", "ul", "  li b", "dl", "  dd c"]), ("* a :b", ["ul", "  li a :b"]),
+    ("* a<!--\n--> b\n<!-- c -->\n* d", ["ul", "  li a b", "  li d"]), ("<div>* a</div>", ["p * a"]),
+    ("* a <pre>x\ny</pre> c\n* b", ["ul", "  li a", "    pre x\ny", "    p c", "  li b"]),
+    ("*: <blockquote>x</blockquote>", ["ul", "  li", "    dl", "      dd", "        blockquote", "          p x"]),
+    ("* ''a\n* b''", ["ul", "  li a", "  li b"]), (" * a", ["pre * a"]), ("*a**b", ["ul", "  li a**b"]),
+    ("<ul>\n<li>a\n* b\n</li>\n</ul>\nc", ["ul", "  li a", "    ul", "      li b", "p c"]),
+])
+def test_families_of_lists(text: str, expected: list[str]) -> None:
+    assert tree(text) == expected

@@ -115,3 +115,64 @@ def test_stray_braces_leave_no_markup() -> None:
     assert not set("{}[]") & set(text)
     for word in "adefyg":
         assert word in text
+
+
+def test_links_to_media_show_their_words() -> None:
+    assert words("Listen: [[Media:Heron.ogg|its call]] or [[Media:Heron.ogg]].") == \
+        "Listen: its call or Media:Heron.ogg."
+
+
+def test_words_in_double_underscores_go_in_any_language_but_not_code() -> None:
+    text = ("a __NOTOC__ __KEIN_INHALTSVERZEICHNIS__ __БЕЗ_ОГЛАВЛЕНИЯ__ __ללא_תוכן_עניינים__ __विषयसूचीहीन__ "
+            "__KHÔNG_MỤC_LỤC__ __无目录__ __목차숨김__ __لا_فهرس__ <code>__FILE__</code> __init__ b__c__d")
+    assert words(text) == "a __FILE__ __init__ b__c__d"
+    assert read(text).counts["magic_words"] == 9
+
+
+@pytest.mark.parametrize(("markup", "shown"), [
+    ("-{石}-", "石"), ("-{zh-hans:计算机; zh-hant:電腦;}-", "计算机"), ("-{zh-tw:軟體;zh-cn:软件}-", "软件"),
+    ("-{A|zh-cn:软件;zh-tw:軟體}-", "软件"), ("-{H|zh-cn:甲;zh-tw:乙}-丙", "丙"), ("-{T|甲}-丙", "丙"),
+    ("-{R|a:b}-", "a:b"), ("-{zh-tw;zh-hk|臺}-", "臺"), ("-{12:30}-", "12:30"), ("-{[[甲|乙]]}-", "乙"),
+    ("-{-{甲}-乙}-", "甲乙"), ("-{{{nowrap|甲}}}-", "甲"), ("-{H|zh-cn:甲;\nzh-tw:乙}-丙", "丙"),
+    ("-{甲", "-{甲"),
+])
+def test_variants_of_writing(markup: str, shown: str) -> None:
+    assert words(markup, SiteInfo.unknown("zh")) == shown
+
+
+def test_variants_of_writing_are_text_elsewhere() -> None:
+    assert words("x<sup>-{a}-</sup> <math>e^{-{a}-b}</math>") == "x-{a}- e^{-{a}-b}"
+    assert words("<math>e^{-{a}-b}</math>", SiteInfo.unknown("sr")) == "e^{-{a}-b}"
+    assert words("-{San Francisco}-", SiteInfo.unknown("sr")) == "San Francisco"
+
+
+@pytest.mark.parametrize("option", [
+    "rahmenlos", "hochkant=1.2", "100px", "x80px", "néant", "sans cadre", "lien=Lac", "sin_enmarcar", "безрамки",
+    "ссылка=", "200пкс", "без", "ללא", "טקסט=א", "بلا", "なし", "代替文=湖", "无框", "프레임없음", "không_khung",
+])
+def test_layout_of_pictures_is_no_caption(option: str) -> None:
+    assert tree(f"[[File:A.jpg|{option}]]\nx") == ["p x"]
+    assert tree(f"[[File:A.jpg|thumb|A lake|{option}]]\nx") == ["figure", "  caption A lake", "p x"]
+
+
+@pytest.mark.parametrize("caption", ["a=b", "Left bank", "none of it", "1 px wide", "без рыбы"])
+def test_captions_that_look_like_layout_stay(caption: str) -> None:
+    assert tree(f"[[File:A.jpg|thumb|{caption}]]\nx") == ["figure", f"  caption {caption}", "p x"]
+
+
+@pytest.mark.parametrize(("caption", "expected"), [
+    ("Steps\n<source lang=\"text\">\n 1 = 2*0 + 1\n</source>", "Steps 1 = 2*0 + 1"),
+    ("Law <math display=\"block\">E = m</math> holds", "Law E = m holds"),
+    ("Zones\n{|\n| width=250 |\n{{legend|#111|One}}\n|-\n! align=top | Two || Three\n|}", "Zones One Two Three"),
+    ("stray }} braces", "stray braces"),
+    ("link=https://a.example/x.svg|<center>'''Words'''</center> <nowiki>[x]</nowiki> y|200px", "Words [x] y"),
+    ("link=https://a.example/x.svg|{{Dead link|date=3}}[[Lake]] a [[Sea|sea]] b", "Lake a sea b"),
+])
+def test_captions_keep_the_words_of_blocks_and_tables_in_them(caption: str, expected: str) -> None:
+    assert tree(f"[[File:x.jpg|thumb|{caption}]] After") == ["figure", f"  caption {expected}", "p After"]
+
+
+def test_a_block_in_a_caption_is_marked_as_what_it_is() -> None:
+    _, figure, caption, _ = read("[[File:x.jpg|thumb|See <pre>a  b</pre> now]] After").nodes
+    assert figure.tag == "figure"
+    assert [(span.kind, caption.text[span.begin:span.end]) for span in caption.spans] == [("code", "a b")]

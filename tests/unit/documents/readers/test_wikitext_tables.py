@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from wikitext_trees import read, tree
 
 
@@ -68,7 +69,7 @@ def test_infobox_rows() -> None:
     assert result.nodes[1].attrs == {"infobox": "Infobox lake"}
     assert [f"{n.tag} {n.text}" for n in result.nodes[1:]] == [
         "table ", "tr ", "th name", "td Como", "tr ", "th caption", "td From the air", "tr ", "th depth max",
-        "td 410 m", "tr ", "th inflow", "td ", "ul ", "li Adda", "li Mera", "p Lead."]
+        "td 410 metres (1,350 ft)", "tr ", "th inflow", "td ", "ul ", "li Adda", "li Mera", "p Lead."]
     assert result.counts["infobox_pictures"] == 2
 
 
@@ -87,3 +88,51 @@ def test_nested_infobox_value_with_a_table_or_list_template() -> None:
 
 def test_wiki_table_with_class_infobox() -> None:
     assert read('{| class="infobox vcard"\n! A\n| b\n|}').nodes[1].attrs == {"infobox": ""}
+
+
+def cells(text: str) -> list[list[str]]:
+    """The first table of a page: tag and text of each cell, row by row."""
+    rows: list[list[str]] = []
+    for node in read(text).nodes:
+        if node.tag == "tr":
+            rows.append([])
+        elif node.tag in ("th", "td"):
+            rows[-1].append(f"{node.tag} {node.text}".rstrip())
+    return rows
+
+
+@pytest.mark.parametrize(("lines", "expected"), [
+    ("|-\n|- style=x\n| a", [["td a"]]), ("! a || b !! c\n| d !! e", [["th a", "th b", "th c", "td d !! e"]]),
+    ("| a | b | c", [["td b | c"]]), ("| [[a|b]] | c", [["td b | c"]]), ("| | d\n|| e", [["td d", "td e"]]),
+    ("| <nowiki>||</nowiki> || b", [["td ||", "td b"]]), ("| <math>a|b</math> | c", [["td c"]]),
+    ("|a<ref>x | y || z</ref>|| b", [["td a", "td b"]]), ("|- | a\n| b", [["td b"]]), ("|-----\n| b", [["td b"]]),
+    (" | a\n |-\n | b", [["td a"], ["td b"]]),
+    ("|a<!-- x -->\n<!-- y -->\n|b\n|-<!-- z -->\n|c", [["td a", "td b"], ["td c"]]),
+    ("| http://x.example/?a=b|c", [["td c"]]), ("| [http://x.example z || w]", [["td z", "td w"]]),
+    ("! style=x | a !! style=y | b", [["th a", "th b"]]), ("|style=x|'''a'''||''b", [["td a", "td b"]]),
+    ("| a ! b\n! c | d", [["td a ! b", "th d"]]), ("!a\nb\n|c", [["th a b", "td c"]]),
+    ("{{!}} a {{!}}{{!}} b\n{{!-}}\n! c {{!!}} d", [["td a", "td b"], ["th c", "th d"]]),
+    ("<tr><td>a</td></tr>", [["td a"]]), ("| id='[[x]]' | a", [["td id='x' | a"]]),
+    ("|a||\n|b", [["td a", "td", "td b"]]),
+])
+def test_families_of_cells(lines: str, expected: list[list[str]]) -> None:
+    assert cells(f"{{|\n{lines}\n|}}") == expected
+
+
+def test_tables_stand_where_their_lines_say() -> None:
+    assert tree(":: {|\n| x\n|}\nafter") == [
+        "dl", "  dd", "    dl", "      dd", "        table", "          tr", "            td x", "p after"]
+    assert tree(":{|\n|x\n|}\n:{|\n|y\n|}") == [
+        "dl", "  dd", "    table", "      tr", "        td x", "  dd", "    table", "      tr", "        td y"]
+    assert tree("* a\n{|\n| x\n|} b\n* c") == ["ul", "  li a", "table", "  tr", "    td x", "p b", "ul", "  li c"]
+    assert tree("<center>\n{|\n|\n{|\n|x\n|}\n|}\n</center>") == [
+        "table", "  tr", "    td", "      table", "        tr", "          td x"]
+    assert tree("<table><tr><td>\n{|\n|b\n|}\n</td><td>c</td></tr></table>d") == [
+        "table", "  tr", "    td", "      table", "        tr", "          td b", "    td c", "p d"]
+
+
+def test_blocks_in_cells_and_captions() -> None:
+    assert tree("{|\n|+ a\nb\n* c\n|-\n|\n; t : d\n| <poem>x\ny</poem>\n|<gallery>\nf.jpg|g\n</gallery>\n|}") == [
+        "table", "  caption a b", "    ul", "      li c", "  tr", "    td", "      dl", "        dt t",
+        "        dd d",
+        "    td", "      pre x\ny", "    td", "      figure", "        caption g"]

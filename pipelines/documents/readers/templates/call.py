@@ -1,8 +1,7 @@
 """One template call, as the tables of handlers see it.
 
 What belongs here: a call's name and parameters. What does not: what becomes of it (`wikitext_templates.py`)
-and what a template says (`template_words.py`, `template_values.py`, `template_citations.py`,
-`template_blocks.py`).
+and what a template says (the other modules of this package).
 """
 
 from __future__ import annotations
@@ -31,11 +30,12 @@ class ParameterReader(Protocol):
 class Call:
     """One template call: its normalised name, and its parameters as token ranges, given as marked words."""
 
-    __slots__ = ("name", "ranges", "reader", "shown_name")
+    __slots__ = ("n_lines", "name", "ranges", "reader", "shown_name")
 
     def __init__(self, reader: ParameterReader, shown_name: str, name: str) -> None:
         self.reader, self.shown_name, self.name = reader, shown_name, name
         self.ranges: dict[str, tuple[int, int]] = {}
+        self.n_lines = 0
 
     def text(self, *names: str) -> str:
         """The words of the first of these parameters that has any, without space around them; else ''."""
