@@ -5,6 +5,8 @@ What belongs here: the bookkeeping that lets every step cut text without losing 
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 
 class LineMap:
     """Line numbers of the prepared text → byte spans of the wikitext."""
@@ -30,12 +32,11 @@ class LineMap:
             return f"{self._begins[min(first, top)]}-{self._ends[min(last, top)]}"
 
     def _measure(self) -> None:
-        begins, ends, at = [], [], 0
-        for size in map(len, self.source.encode("utf-8", "replace").split(b"\n")):
-            begins.append(at)
-            at += size
-            ends.append(at)
-            at += 1
+        sizes = map(len, self.source.encode("utf-8", "replace").split(b"\n"))
+        # Each line begins behind the newline of the one before, and ends before its own.
+        begins = [0, *accumulate(map((1).__add__, sizes))]
+        ends = list(map((-1).__add__, begins[1:]))
+        del begins[-1]
         swallowed: dict[int, int] = {}
         for line, n_newlines in self._cuts:
             swallowed[line] = swallowed.get(line, 0) + n_newlines

@@ -9,7 +9,6 @@ What belongs here: the order of the steps, the work limits and the status of a p
 from __future__ import annotations
 
 import gc
-import re
 from typing import NamedTuple
 
 from pipelines.documents.readers import language_variants
@@ -19,14 +18,11 @@ from pipelines.documents.readers.wikitext_tokens import TokenSource, default_sou
 from pipelines.documents.readers.wikitext_walk import Walk
 from pipelines.documents.tree import Node
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 
 MAX_CHARACTERS = 2_500_000
 MAX_UNCLOSED = 200
 MAX_DEPTH = 40
-MAX_LIST_MARKS = 200_000
-"""List marks at most: the tokenizer makes three tokens of each, some 600 bytes together."""
-_LIST_MARKS = re.compile(r"(?m)^[*#:;]+")
 _UNCLOSED_COUNTS = ("unclosed_references", "unclosed_comments", "unclosed_tags", "unclosed_openings",
                     "stray_closings")
 
@@ -82,10 +78,6 @@ def _over_limit(prepared: Prepared) -> str | None:
         return f"{len(prepared.text)} characters, limit {MAX_CHARACTERS}"
     if prepared.depth > MAX_DEPTH:
         return f"markup nested {prepared.depth} deep, limit {MAX_DEPTH}"
-    if len(prepared.text) > MAX_LIST_MARKS:
-        n_marks = sum(map(len, _LIST_MARKS.findall(prepared.text)))
-        if n_marks > MAX_LIST_MARKS:
-            return f"{n_marks} list marks, limit {MAX_LIST_MARKS}"
     n_unclosed = sum(prepared.counts[name] for name in _UNCLOSED_COUNTS)
     if n_unclosed > MAX_UNCLOSED:
         return f"{n_unclosed} unclosed openings, limit {MAX_UNCLOSED}"

@@ -75,7 +75,9 @@ class Cutter:
                 continue
             name = name.lower()
             closing, rest = match[1], match[3]
-            if name in mark.INLINE_TAGS:
+            if name == "ref":
+                self._extension(match, name, bool(closing), rest)
+            elif name in mark.INLINE_TAGS:
                 self._replace(begin, match.end(), mark.INLINE_TAGS[name][1 if closing else 0])
             elif name == "br":
                 self._replace(begin, match.end(), mark.BREAK)
@@ -201,6 +203,11 @@ class Cutter:
 
     def _footnote(self, begin: int, end: int) -> None:
         self.counts["references"] += 1
+        # Most notes hold no tag.
+        next_tag = self.text.find("<", end)
+        if self.text.startswith("</ref>", next_tag) and self.text.find("\n=", end, next_tag) < 0:
+            self._replace(begin, next_tag + 6, mark.NOTHING)
+            return
         close_begin, close_end = self._find_closer("ref", end)
         if close_begin >= 0:
             opens = _NESTED_NOTE.search(self.text, end, close_begin)

@@ -150,7 +150,7 @@ class LinkReader:
         tokens = self.tokens
         if end - begin == 1 and type(tokens[begin]) is mw.Text and not is_caption:
             single: str = tokens[begin]["text"]
-            return single
+            return _LIST_LINE.sub("", single) if mark.LIST in single else single
         key = (begin, end)
         if not is_caption and key in self.inline_cache:
             return self.inline_cache[key]
@@ -179,19 +179,19 @@ class LinkReader:
             elif kind is mw.ArgumentOpen:
                 text, at = self.argument(at)
                 out.append(text)
-            elif kind is mw.TagOpenOpen:
-                # List marks in a place that knows no lists: the newline in front of them stays.
-                at += 3
-            elif kind is mw.HeadingStart or kind is mw.HeadingEnd:
-                at += 1
             else:
-                at += 1
+                # Three tokens of a rule; the two around a heading.
+                at += 3 if kind is mw.TagOpenOpen else 1
         result = "".join(out)
+        if mark.LIST in result:
+            # In a place that knows no lists the newline in front of their marks stays.
+            result = _LIST_LINE.sub("", result)
         if not is_caption:
             self.inline_cache[key] = result
         return result
 
 
+_LIST_LINE = re.compile(mark.LIST + "[*#:;]+")
 _MAX_TITLE = 255
 _FILE_NAME = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webp|djvu|pdf|og[gav]|webm)\s*$", re.IGNORECASE)
 _NO_MARKS = re.compile("[\x01-\x1a\x1c-\x1f]")

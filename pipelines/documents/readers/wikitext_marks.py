@@ -35,6 +35,8 @@ def link(target: str, shown: str, kind: str = LINK) -> str:
     return f"{kind}{target}{LINK_TEXT}{shown}{LINK_END}"
 
 
+LIST = "\x18"
+"""In front of the list marks at the start of a line, which then are ordinary text to a tokenizer."""
 AMPERSAND = "\x1b"
 PIPE = "\x1c"
 """`{{!}}`: a pipe that separates no template parameters."""

@@ -64,11 +64,17 @@ def prepare(text: str, has_variants: bool = False) -> Prepared:
     if "{|" in text:
         text = _TABLE.sub(_table_open, text)
     text = _tame(text, counts)
+    # A tokenizer would make three tokens of each list mark; the walk reads them from the line.
+    text = _LIST_LINE.sub("\n" + mark.LIST, text)
+    if text[:1] in _LIST_MARKS:
+        text = mark.LIST + text
     text, n_unclosed, depth = balance(text, counts)
     return Prepared(text, stash, counts, lines, n_unclosed, depth)
 
 
 _TWICE = re.compile(r"&amp;(?=#?\w{2,10};)")
+_LIST_MARKS = tuple("*#:;")
+_LIST_LINE = re.compile(r"\n(?=[*#:;])")
 _TABLE = re.compile(r"\{\|(\|?\})?")
 _LINE_START = " \t:;*#" + mark.NOTHING
 _ONLY_EQUALS = re.compile(r"\n(={3,})(?=[ \t]*(?:\n|$))")

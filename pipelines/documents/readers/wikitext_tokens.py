@@ -39,7 +39,7 @@ def default_source() -> TokenSource:
 
 
 _MARKUP = re.compile(r"(?<!\{)\{\{\{(?=(?:\{\{)?(?!\{))|\{\{|\}\}\}?|\[\[|\]\]|\||(?:^|(?<=\n))"
-                     r"(?:[*#:;]+|-{4,}|={1,6}[^\n]+=[ \t]*(?=\n|$))|=")
+                     r"(?:-{4,}|={1,6}[^\n]+=[ \t]*(?=\n|$))|=")
 
 _MARKS = {
     "{{": (mw.TemplateOpen, mw.TemplateParamSeparator, mw.TemplateClose),
@@ -55,7 +55,7 @@ MAX_NESTED = 40
 def linear_tokens(text: str) -> Tokens:
     """Tokens in one pass without look-ahead, for pages over a limit; `text` must be balanced.
 
-    Knows templates, their arguments, links, headings and list marks; external links stay text, and so does
+    Knows templates, their arguments, links, headings and rules; external links stay text, and so does
     what is never closed.
     """
     out: Tokens = []
@@ -130,15 +130,10 @@ def linear_tokens(text: str) -> Tokens:
             out.append(mw.HeadingStart(level=level))
             out.append(mw.Text(text=_LINKS_OFF.sub("", line[level:-level])))
             out.append(mw.HeadingEnd())
-        elif first == "-":
+        else:
             flush(begin)
             out.append(mw.TagOpenOpen(wiki_markup=found))
             out.extend((mw.Text(text="hr"), mw.TagCloseSelfclose()))
-        else:
-            # One token for all marks of the line: a page may be over a limit because of them.
-            flush(begin)
-            out.append(mw.TagOpenOpen(wiki_markup=found))
-            out.extend((mw.Text(text="li"), mw.TagCloseSelfclose()))
         at = seen
     flush(len(text))
     for place in openers:

@@ -47,6 +47,8 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         self.hidden_line = False
         """Only links that show nothing stand on this line so far."""
         self.after_marks = False
+        self.term_line = False
+        """The line began with `;`: its first colon begins the definition."""
         self.item_line = False
         """The line began with list marks: its end ends the item's words."""
         self.attrs_line = False
@@ -73,7 +75,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
                 self.text(token["text"])
                 at += 1
             elif kind is TagOpenOpen:
-                at = self.marks(at, end)
+                at = self.rule(at)
             elif kind is WikilinkOpen:
                 at = self.link(at)
             elif kind is TemplateOpen:
@@ -155,7 +157,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
                 blocks.words.append("\n")
             self.cell_tag = ""
             self.may_be_attrs = False
-        self.after_marks = self.hidden_line = False
+        self.after_marks = self.hidden_line = self.term_line = False
         blocks.line += 1
 
     def line_part(self, text: str) -> None:
@@ -175,6 +177,11 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
             self.cell_text(text)
             return
         blocks = self.blocks
+        if self.term_line and ":" in text:
+            self.term_line = False
+            term, _, text = text.partition(":")
+            blocks.words.append(term)
+            blocks.definition()
         if not blocks.words:
             blocks.words_line = blocks.line
         blocks.last_line = blocks.line
@@ -183,6 +190,8 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
     def start_line(self, text: str) -> str:
         """Begin a line with words; returns those that are ordinary ones."""
         first = text[:1]
+        if first == mark.LIST:
+            return self.list_marks(text)
         if first in " \t|!\x01\x05{":
             bare = text.lstrip(" \t\x01")
             if not bare:
@@ -203,6 +212,20 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         elif blocks.form == "pre":
             blocks.flush()
         return text
+
+    def list_marks(self, text: str) -> str:
+        """Begin an item with a line of list marks; returns the words behind them."""
+        words = text.lstrip(_LIST_LINE)
+        prefix = text[1:len(text) - len(words)]
+        self.at_start = False
+        if self.blocks.form == "pre":
+            self.blocks.flush()
+        self.blocks.list_item(prefix)
+        self.item_line = self.after_marks = True
+        self.term_line = prefix[-1] == ";"
+        if words:
+            self.line_part(words)
+        return ""
 
     def begin_line(self) -> None:
         """Something other than a list mark stands at the start of the line."""
@@ -232,35 +255,13 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         blocks.last_line = blocks.line
         blocks.words.append(text)
 
-    # Marks at the start of a line, headings
+    # Rules and headings
 
-    def marks(self, at: int, end: int) -> int:
-        tokens = self.tokens
-        prefix = ""
-        while at < end and type(tokens[at]) is TagOpenOpen:
-            markup = tokens[at]["wiki_markup"]
-            if markup[0] == "-":
-                if not prefix:
-                    self.blocks.flush()
-                    self.blocks.close_lists()
-                at += 3
-                break
-            prefix += markup
-            at += 3
-        if not prefix:
-            return at
-        if not self.at_start:
-            if self.item_line and prefix == ":":
-                self.blocks.definition()
-            else:
-                self.inline(prefix)
-            return at
-        self.at_start = False
-        if self.blocks.form == "pre":
-            self.blocks.flush()
-        self.blocks.list_item(prefix)
-        self.item_line = self.after_marks = True
-        return at
+    def rule(self, at: int) -> int:
+        """`----` ends what stands in front of it and shows no words; returns the index behind its tokens."""
+        self.blocks.flush()
+        self.blocks.close_lists()
+        return at + 3
 
     def heading(self, at: int, end: int) -> int:
         tokens = self.tokens
@@ -296,4 +297,5 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         return not line.strip(" \t") and (bool(newline) or at + 1 >= end)
 
 
+_LIST_LINE = mark.LIST + "*#:;"
 _PRE_PLACES = frozenset(("root", "section"))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from wikitext_trees import ENGLISH, read
 
-from pipelines.documents.readers import wikitext
 from pipelines.documents.readers.dump import iter_pages, read_site_info, sample_dump_path
 from pipelines.documents.readers.wikitext import MAX_UNCLOSED, read_wikitext
 from pipelines.documents.readers.wikitext_tokens import CTokenizer, c_tokens, linear_tokens, python_tokens
@@ -53,10 +52,10 @@ def test_a_degraded_page_keeps_its_blocks() -> None:
     assert (page.status, unclosed.status) == ("parsed", "degraded")
     kept = [(node.tag, node.text) for node in unclosed.nodes]
     lost = [(node.tag, node.text) for node in page.nodes if (node.tag, node.text) not in kept]
-    # External links and a term's definition are left as text; the last paragraph goes on with what is stray.
-    assert lost == [("td", "address"), ("dt", "term"), ("dd", "meaning"), ("p", "Last words, default.")]
+    # External links are left as text; the last paragraph goes on with what is stray.
+    assert lost == [("td", "address"), ("p", "Last words, default.")]
     assert ("td", "[http://a.example address]") in kept
-    assert ("dt", "term : meaning") in kept
+    assert ("dt", "term") in kept
     assert kept[-1][1].startswith("Last words, default. stray stray")
     assert Counter(kept[-1][1].split())["stray"] == MAX_UNCLOSED + 1
 
@@ -73,14 +72,6 @@ def test_limits_count_work_and_never_look_at_a_clock(monkeypatch: pytest.MonkeyP
             patch.setattr(time, clock, stopped)
         after = [read_wikitext("T", text, ENGLISH) for text in texts]
     assert before == after
-
-
-def test_list_marks_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wikitext, "MAX_LIST_MARKS", 100)
-    ordinary, many = read("*****a\n" * 20), read("*****a\n" * 21)
-    assert (ordinary.status, many.status) == ("parsed", "degraded")
-    assert many.reason == "105 list marks, limit 100"
-    assert [node.tag for node in many.nodes] == [*(node.tag for node in ordinary.nodes), "li"]
 
 
 def test_nesting_of_blocks_is_limited() -> None:
