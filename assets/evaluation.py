@@ -5,6 +5,7 @@ What belongs here: one asset each, thin. What does not: metrics (`pipelines/eval
 compares them at once. `comparison` compares the newest predictions of all methods of a set.
 """
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +36,9 @@ class PredictionsConfig(dg.Config):
     budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
     curve_budgets: list[int] = Field([250, 500, 2000], description="More budgets for the curve of recall")
     k: int | None = Field(None, ge=0, description="Units that a method retrieves; none: its own default")
-    router: str = Field("similarity", description="Router of the methods that route")
+    router: str = Field("similarity", description="Router of the methods that route: similarity, local, or the "
+                                                  "URL of an endpoint, with #MODEL")
+    reader: str = Field("none", description="Reader of the evidence: none, default, or the URL of an endpoint")
     options: dict[str, str] = Field({}, description="Options for the methods that have them")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")
 
@@ -55,12 +58,12 @@ def questions(context: dg.AssetExecutionContext, config: QuestionsConfig,
     from pipelines.evaluation.question_table import write_question_set
 
     with stage("questions"):
-        loaded = load_questions(config.path, context.partition_key)
+        loaded = load_questions(config.path, context.partition_key, skip_bad=True)
         written = write_question_set(data, loaded)
         facts = table_facts(data, "questions", written.version)
     return dg.MaterializeResult("questions", metadata={
-        **facts, "n_questions": len(loaded.questions), "n_inserted": written.n_inserted,
-        "n_updated": written.n_updated, "digest": loaded.digest})
+        **facts, "n_questions": len(loaded.questions), "n_bad_lines": len(loaded.bad_lines),
+        "n_inserted": written.n_inserted, "n_updated": written.n_updated, "digest": loaded.digest})
 
 
 @dg.multi_asset(
@@ -83,8 +86,11 @@ def predictions(context: dg.AssetExecutionContext, config: PredictionsConfig,
         for dataset, methods in wanted.items():
             options = EvaluationOptions(
                 methods=tuple(methods), budget_tokens=config.budget_tokens, k=config.k, router=config.router,
-                curve_budgets=tuple(config.curve_budgets), set=config.options, release=config.release)
-            evaluation = evaluate(data, read_question_set(data, dataset), options, progress=_tell_progress)
+                reader=config.reader, curve_budgets=tuple(config.curve_budgets), set=config.options,
+                release=config.release)
+            asked = read_question_set(data, dataset)
+            evaluation = evaluate(data, asked, options, progress=functools.partial(
+                _tell_progress, n_questions=len(asked.questions)))
             facts = table_facts(data, "predictions", int(open_table(data, "predictions").version()))
             for method in methods:
                 context.log_event(dg.AssetMaterialization(
@@ -97,9 +103,10 @@ def predictions(context: dg.AssetExecutionContext, config: PredictionsConfig,
     yield from ()
 
 
-def _tell_progress(method: str, done: int, total: int) -> None:
-    """Tell the listeners how far a method is."""
-    tell(StageEvent(method, "done" if done == total else "running", facts={"asked": done, "of": total}))
+def _tell_progress(method: str, done: int, total: int, *, n_questions: int) -> None:
+    """Tell the listeners how far a method is: of `total` asks, the questions under each budget in turn."""
+    tell(StageEvent(method, "done" if done == total else "running",
+                    facts={"asked": done, "of": total, "questions": n_questions}))
 
 
 @dg.asset(deps=["predictions"], partitions_def=DATASETS, kinds={"python"}, code_version="1",

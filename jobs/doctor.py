@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Literal
 
 from pipelines.errors import EspalierError
-from pipelines.settings import DATA_VARIABLE, ENCODER_NAME, TOKEN_COUNTER_NAME, DataFolder, cache_folder
+from pipelines.settings import (
+    DATA_VARIABLE,
+    ENCODER_NAME,
+    LANGUAGE_MODEL_NAME,
+    TOKEN_COUNTER_NAME,
+    DataFolder,
+    cache_folder,
+)
 
 PORTS = {"Dagster": 3000, "MLflow": 5000}
 NEEDED_BYTES = 2 << 30
@@ -38,6 +45,7 @@ def examine(data: str | None = None) -> list[Finding]:
     checks: list[tuple[str, Callable[[], str]]] = [
         ("Python", _python), ("bash", _bash), ("Java", _java), ("Delta's jars", _jars),
         ("encoder", _encoder), ("token counter", _token_counter),
+        ("language model", _language_model),
         ("cache", lambda: _writable(cache_folder()))]
     findings = [_finding(name, check) for name, check in checks]
     if data or os.environ.get(DATA_VARIABLE):
@@ -93,6 +101,13 @@ def _token_counter() -> str:
 
     counter = load_token_counter(TOKEN_COUNTER_NAME)
     return f"{counter.name}, counts {counter.count('A sentence.')} tokens in 'A sentence.'"
+
+
+def _language_model() -> str:
+    from pipelines.models.export_llm import check_export, known_weights
+
+    folder = check_export(LANGUAGE_MODEL_NAME)
+    return f"{known_weights(LANGUAGE_MODEL_NAME).title} in {folder}"
 
 
 def _writable(folder: Path) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from pipelines.errors import EspalierError
-from pipelines.settings import ENCODER_NAME, TOKEN_COUNTER_NAME, cache_folder
+from pipelines.settings import ENCODER_NAME, LANGUAGE_MODEL_NAME, TOKEN_COUNTER_NAME, cache_folder
 
 
 def _java() -> str:
@@ -38,11 +38,18 @@ def _token_counter() -> str:
     return str(export_token_counter(TOKEN_COUNTER_NAME))
 
 
+def _language_model() -> str:
+    from pipelines.models.export_llm import export_language_model
+
+    return str(export_language_model(LANGUAGE_MODEL_NAME))
+
+
 STEPS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Java 17 or newer", _java),
     ("Delta's jars", _jars),
     (f"encoder {ENCODER_NAME}", _encoder),
     (f"token counter {TOKEN_COUNTER_NAME}", _token_counter),
+    (f"language model {LANGUAGE_MODEL_NAME}", _language_model),
 )
 
 

@@ -12,16 +12,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.documents.citation import Address, parse_address, resolve, version_of
 from pipelines.documents.render import Rendering
 from pipelines.documents.tree import Document, Node
 from pipelines.errors import UserError
-from pipelines.methods.base import Filters, Request, RetrievalCorpus, Trace
+from pipelines.methods.base import Filters, Request, RetrievalCorpus, Retrieved, Trace
+from pipelines.methods.options import read_options
+from pipelines.methods.reader import NO_READER, READER_OPTIONS, check_reader, make_reader, split_options
 from pipelines.methods.registry import make_method
 from pipelines.methods.routers import check_router
+from pipelines.models.llm import NO_USAGE, Usage
 from pipelines.retrieval.budget import Context, Evidence, pack
 from pipelines.schemas import SOURCES
 from pipelines.settings import DataFolder
@@ -29,7 +32,6 @@ from pipelines.settings import DataFolder
 if TYPE_CHECKING:
     from pipelines.retrieval.corpus import ReleasedCorpus
 
-READERS = ("none",)
 MOST_K = 1000
 MOST_BUDGET_TOKENS = 1_000_000
 EXPORT_CHUNK_DOCUMENTS = 64
@@ -50,6 +52,8 @@ class Answer:
     tokens_out: int
     latency_s: float
     packed: Context
+    cost_usd: float = 0.0
+    fallbacks: int = 0
 
     @property
     def context(self) -> str:
@@ -124,16 +128,14 @@ class Corpus:
         """Find evidence for a question within a budget of tokens.
 
         k: units to retrieve, None for the method's default. source, titles: search only there. options: the
-        method's own settings (`--set`). Raises UserError for whatever of this cannot be.
+        settings of method and reader (`--set`). Raises UserError for whatever of this cannot be, RunFailure
+        where a reader's model cannot be had.
         """
-        if reader not in READERS:
-            raise UserError(f"reader {reader!r}", "no such reader", f"one of {', '.join(READERS)}",
-                            "Correct --reader.")
         titles = (titles,) if isinstance(titles, str) else titles
         self._check_titles(titles)
         request = make_request(question, budget, k=k, router=router, source=source, titles=titles,
-                               options=options)
-        return answer(request, method, self._corpus, self.release)
+                               options=options, reader=reader)
+        return answer(request, method, self._corpus, self.release, reader)
 
     def _check_titles(self, titles: Sequence[str]) -> None:
         for title in titles:
@@ -213,7 +215,7 @@ class Corpus:
 
 def make_request(question: str, budget: int = 1000, *, k: int | None = None, router: str = "similarity",
                  source: str | None = None, titles: Sequence[str] = (),
-                 options: Mapping[str, object] | None = None) -> Request:
+                 options: Mapping[str, object] | None = None, reader: str = NO_READER) -> Request:
     """A checked request. Raises UserError for an empty question, numbers out of range, unknown names."""
     # What a terminal passes on as undecodable bytes has no tokens; the rest of the question has.
     words = question.encode("utf-8", "replace").decode().strip()
@@ -226,6 +228,7 @@ def make_request(question: str, budget: int = 1000, *, k: int | None = None, rou
         raise UserError(f"source {source!r}", "no such source", f"one of {', '.join(SOURCES)}",
                         "Correct --source.")
     check_router(router)
+    check_reader(reader)
     return Request(words, budget, k, Filters(source, tuple(titles)), router,
                    {name: _option_text(value) for name, value in (options or {}).items()})
 
@@ -239,19 +242,39 @@ def _option_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def answer(request: Request, method_name: str, corpus: RetrievalCorpus, release: int) -> Answer:
-    """Run one method for one request and pack what it found: the one path of `ask` and `evaluate`.
+def answer(request: Request, method_name: str, corpus: RetrievalCorpus, release: int,
+           reader_name: str = NO_READER) -> Answer:
+    """Run one method for one request, pack what it found, read it: the one path of `ask` and `evaluate`.
 
-    Raises UserError for an unknown method or option.
+    Raises UserError for an unknown method or option, RunFailure where a reader's model cannot be had.
     """
     method = make_method(method_name)
+    reader_options, method_options = split_options(request.options)
+    reader = make_reader(reader_name, read_options(f"reader {reader_name}", READER_OPTIONS, reader_options),
+                         corpus.count_tokens)
     trace = Trace()
     begin = time.perf_counter()
-    retrieved = method.retrieve(request, corpus, trace)
+    retrieved = method.retrieve(replace(request, options=method_options), corpus, trace)
     with trace.step("pack", n_pieces=len(retrieved.pieces), budget_tokens=request.budget_tokens) as step:
         context = pack(retrieved.pieces, corpus, request.budget_tokens)
         step |= {"n_taken": context.n_taken, "n_skipped": context.n_skipped, "is_cut": context.is_cut,
                  "context_tokens": context.n_tokens}
-    return Answer(request.question, method.name, release, request.budget_tokens, None, trace.steps,
-                  retrieved.llm_calls, retrieved.tokens_in, retrieved.tokens_out,
-                  time.perf_counter() - begin, context)
+    text, usage = None, NO_USAGE
+    if reader is not None:
+        with trace.step("read", reader=reader_name, form=reader.form) as step:
+            reading = reader.read(request.question, context.text)
+            step |= {"model": reader.model.name, "said": reading.said, "n_words_cut": reading.n_words_cut,
+                     **reading.usage.to_json()}
+        text, usage = reading.answer, reading.usage
+    return _answer(request, method.name, release, text, trace, retrieved, usage, context,
+                   time.perf_counter() - begin)
+
+
+def _answer(request: Request, method: str, release: int, text: str | None, trace: Trace, retrieved: Retrieved,
+            reading: Usage, context: Context, latency_s: float) -> Answer:
+    """What `ask` returns, the costs of routing and reading together."""
+    return Answer(
+        request.question, method, release, request.budget_tokens, text, trace.steps,
+        retrieved.llm_calls + reading.calls, retrieved.tokens_in + reading.tokens_in,
+        retrieved.tokens_out + reading.tokens_out, latency_s, context,
+        retrieved.cost_usd + reading.cost_usd, retrieved.fallbacks)

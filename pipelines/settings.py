@@ -23,6 +23,8 @@ CACHE_VARIABLE = "ESPALIER_CACHE"
 
 ENCODER_NAME = "all-MiniLM-L6-v2"
 TOKEN_COUNTER_NAME = "SmolLM2"
+LANGUAGE_MODEL_NAME = "SmolLM2-135M-Instruct"
+"""The local one, of the router `local` and the reader `default`."""
 
 
 class Profile(BaseModel):
@@ -46,6 +48,8 @@ class Profile(BaseModel):
     kept_releases: int = Field(2, description="Newest releases whose tables and indexes clean-up keeps")
     router_answer_threshold: float = Field(0.3, description="similarity router: ANSWER from this score on")
     router_expand_threshold: float = Field(0.4, description="similarity router: EXPAND from this score on")
+    router_score_threshold: float = Field(-12.0, description="routers local and URL, decode=score: take a line "
+                                                             "from this score on; tuned for local")
 
 
 PROFILES = {

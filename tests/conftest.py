@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.models.llm_settings import CACHE_VARIABLE as LLM_CACHE_VARIABLE
+from pipelines.models.llm_settings import PREFIX as LLM_PREFIX
 from pipelines.settings import (
     DATA_VARIABLE,
     PROFILE_VARIABLE,
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_environment() -> Iterator[None]:
-    """No test may read or write the data folder or the state that the user's shell names."""
+    """No test may use the data folder, the state, the keys or the cache of answers of the user's shell."""
     names = (DATA_VARIABLE, PROFILE_VARIABLE, STATE_VARIABLE)
-    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+    kept = {name: os.environ.pop(name) for name in list(os.environ)
+            if name in names or name.startswith(LLM_PREFIX)}
+    os.environ[LLM_CACHE_VARIABLE] = "off"
     yield
-    for name in names:
+    for name in (*names, LLM_CACHE_VARIABLE):
         os.environ.pop(name, None)
     os.environ.update(kept)
 

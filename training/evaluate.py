@@ -30,8 +30,10 @@ from pipelines.evaluation.question_table import write_question_set
 from pipelines.evaluation.report import render_report
 from pipelines.evaluation.results import MethodOutcome, Scorer, Settings, compare
 from pipelines.evaluation.version import code_version
+from pipelines.methods.reader import LOCAL_READER, check_reader
 from pipelines.methods.registry import method_names, options_by_method
-from pipelines.methods.routers import check_router
+from pipelines.methods.routers import LOCAL_ROUTER, check_router
+from pipelines.models.load_llm import described
 from pipelines.releases import Release, read_release
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
@@ -51,8 +53,8 @@ class EvaluationOptions(BaseModel):
     curve_budgets: tuple[int, ...] = Field(
         (250, 500, 2000), description="More budgets for the curve of evidence recall, in tokens")
     k: int | None = Field(None, ge=0, description="Units that a method retrieves; none: its own default")
-    router: str = Field("similarity", description="Router of the methods that route")
-    reader: Literal["none"] = Field("none", description="Reader that answers from the context")
+    router: str = Field("similarity", description="Router of the methods that route: similarity, local or a URL")
+    reader: str = Field("none", description="Reader that answers from the context")
     set: dict[str, str] = Field(default_factory=dict, description="Options for the methods that have them")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")
     ray: Literal["auto", "never", "always"] = Field("auto", description="Whether to ask on Ray")
@@ -81,6 +83,7 @@ def make_options(**values: Any) -> EvaluationOptions:
                         "Correct them.") from error
     options_by_method(options.methods or method_names(), options.set)
     check_router(options.router)
+    check_reader(options.reader)
     return options
 
 
@@ -171,7 +174,8 @@ def _answerer(stack: ExitStack, data: DataFolder, corpus: Corpus, options: Evalu
 def _settings(release: Release, options: EvaluationOptions, answerer: Answerer) -> Settings:
     return Settings(
         release=release.number, budget_tokens=options.budget_tokens, token_counter=release.token_counter,
-        encoder=release.encoder, router=options.router, reader=options.reader, k=options.k,
+        encoder=release.encoder, router=described(options.router, LOCAL_ROUTER),
+        reader=described(options.reader, LOCAL_READER), k=options.k,
         options=dict(sorted(options.set.items())), code_version=code_version(),
         executor=answerer.description)
 
@@ -293,13 +297,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = load_config(parser.parse_args(arguments).config)
         options = EvaluationOptions.model_validate(
             config.model_dump(include=set(EvaluationOptions.model_fields)))
-        evaluation = evaluate(DataFolder.at(config.data), load_questions(config.questions, config.dataset),
-                              options)
+        questions = load_questions(config.questions, config.dataset, skip_bad=True)
+        evaluation = evaluate(DataFolder.at(config.data), questions, options)
         if config.out is not None:
-            files.write_json(str(config.out.absolute()), evaluation.result)
+            result = {**evaluation.result, "n_bad_lines": len(questions.bad_lines)}
+            files.write_json(str(config.out.absolute()), result)
     except EspalierError as error:
         print(f"evaluate: {error}", file=sys.stderr)
         return error.exit_code
+    if questions.bad_lines:
+        print(f"questions: {len(questions.bad_lines)} lines hold no valid question, see the table rejects")
     print(f"report: {evaluation.report_path}")
     return 0
 

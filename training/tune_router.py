@@ -1,12 +1,14 @@
-"""Tune the thresholds of the router `similarity` on dev questions (docs/methods.md).
+"""Tune the thresholds of a router on dev questions (docs/methods.md).
 
-Every pair of a grid is tried: all questions are asked under the same budget and scored by the evaluation's
-own metrics. The best pair maximises the chosen mean; of equal ones the higher thresholds win. The chosen
-pair is the most selective one within one standard error of the best mean (the one-standard-error rule of
-Breiman et al. 1984): on a few dozen questions the last hundredth of recall is noise, while every threshold
-that is too low buries the evidence and refuses nothing. It prints a line a pair, the best, the chosen one,
-and the pair of the release. It changes nothing: the thresholds go into the profile
-(`router_answer_threshold`, `router_expand_threshold`), and the next build stores them with the release.
+The router `similarity` has a pair, ANSWER and EXPAND; routers with a language model have one, from which on
+`decode=score` takes a line, and below which it refuses. Every point of a grid is tried: all questions are
+asked under the same budget and scored by the evaluation's own metrics. The best point maximises the chosen
+mean; of equal ones the higher thresholds win. The chosen point is the most selective one within one standard
+error of the best mean (the one-standard-error rule of Breiman et al. 1984): on a few dozen questions the last
+hundredth of recall is noise, while every threshold that is too low buries the evidence and refuses nothing.
+It prints a line a point, the best, the chosen one, and what the release has. It changes nothing: thresholds
+go into the profile (`router_answer_threshold`, `router_expand_threshold`, `router_score_threshold`), and the
+next build stores them with the release. A model scores each state once; the cache answers the other points.
 
 Run: `python -m training.tune_router --config FILE` with YAML or JSON as `TuneRouterConfig`.
 """
@@ -32,6 +34,7 @@ from pipelines.evaluation.datasets import Question, load_questions
 from pipelines.evaluation.metrics import question_metrics, summarise
 from pipelines.evaluation.predictions import Prediction
 from pipelines.methods.base import Filters, Hit, RetrievalCorpus
+from pipelines.methods.similarity_router import SimilarityRouter
 
 SHOWN = ("evidence_recall", "evidence_precision", "evidence_f1", "answer_in_context",
          "refusal_rate_unanswerable", "context_tokens")
@@ -48,6 +51,8 @@ class TuneRouterConfig(BaseModel):
     split: Literal["train", "dev", "test"] | None = Field(
         None, description="Only the questions of this split; none: all")
     method: str = Field("rdr2", description="Method that routes")
+    router: str = Field("similarity", description="Router that is tuned: similarity, local or a URL")
+    set: dict[str, str] = Field(default_factory=dict, description="Other options of the method")
     budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
     metric: Literal["evidence_f1", "evidence_recall", "answer_in_context"] = Field(
         "evidence_recall", description="Mean that is maximised")
@@ -55,16 +60,26 @@ class TuneRouterConfig(BaseModel):
         (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5), min_length=1, description="ANSWER thresholds that are tried")
     expand_thresholds: tuple[float, ...] = Field(
         (0.1, 0.15, 0.2, 0.25, 0.3, 0.4), min_length=1, description="EXPAND thresholds that are tried")
+    score_thresholds: tuple[float, ...] = Field(
+        (-20.0, -15.0, -12.0, -10.0, -8.0, -6.0, -4.0, -2.0, 0.0, 2.0), min_length=1,
+        description="Score thresholds that are tried, where the router has a language model")
+
+
+Point = tuple[tuple[str, float], ...]
+"""Thresholds by name, in the order in which equal points are compared: the higher one wins."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A pair of thresholds, the means that it gives, and the standard error of the metric that is tuned."""
+    """A point of thresholds, the means that it gives, and the standard error of the metric that is tuned."""
 
-    answer: float
-    expand: float
+    point: Point
     means: Mapping[str, float | None]
     standard_error: float = 0.0
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(value for _, value in self.point)
 
 
 class RememberingCorpus:
@@ -122,43 +137,52 @@ class RememberingCorpus:
         return self._corpus.router_thresholds()
 
 
-def try_pair(corpus: RetrievalCorpus, release: int, questions: Sequence[Question], config: TuneRouterConfig,
-             answer_threshold: float, expand_threshold: float) -> Trial:
-    """Ask all questions with this pair. Raises UserError for a method without these thresholds."""
-    options = {"answer_threshold": answer_threshold, "expand_threshold": expand_threshold}
+def grid(config: TuneRouterConfig) -> list[Point]:
+    """Every point that is tried."""
+    if config.router == SimilarityRouter.name:
+        pairs = itertools.product(config.answer_thresholds, config.expand_thresholds)
+        return [(("answer", answer), ("expand", expand)) for answer, expand in pairs]
+    return [(("score", score),) for score in config.score_thresholds]
+
+
+def try_point(corpus: RetrievalCorpus, release: int, questions: Sequence[Question], config: TuneRouterConfig,
+              point: Point) -> Trial:
+    """Ask all questions with these thresholds. Raises UserError for a method without them."""
+    options = {**config.set, **{f"{name}_threshold": str(value) for name, value in point}}
+    if config.router != SimilarityRouter.name:
+        options["decode"] = "score"
     rows = []
     for question in questions:
-        request = make_request(question.question, config.budget_tokens, options=options)
+        request = make_request(question.question, config.budget_tokens, router=config.router, options=options)
         given = answer(request, config.method, corpus, release)
         prediction = Prediction.from_answer(question.question_id, given.to_json())
         rows.append(question_metrics(question, prediction, corpus.count_tokens))
     values = [value for row in rows if (value := row[config.metric]) is not None]
     error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return Trial(answer_threshold, expand_threshold, summarise(rows)[0], error)
+    return Trial(point, summarise(rows)[0], error)
 
 
 def tune(corpus: RetrievalCorpus, release: int, questions: Sequence[Question],
          config: TuneRouterConfig) -> list[Trial]:
-    """All pairs of the grid, the best first. Raises UserError when no question has what the metric needs."""
+    """All points of the grid, the best first. Raises UserError when no question has what the metric needs."""
     remembering = RememberingCorpus(corpus)
-    pairs = itertools.product(config.answer_thresholds, config.expand_thresholds)
-    trials = [try_pair(remembering, release, questions, config, *pair) for pair in pairs]
+    trials = [try_point(remembering, release, questions, config, point) for point in grid(config)]
 
-    def rank(trial: Trial) -> tuple[float, float, float]:
+    def rank(trial: Trial) -> tuple[float, ...]:
         value = trial.means.get(config.metric)
         if value is None:
             raise UserError(f"questions {config.questions}", f"none has a value for {config.metric}",
                             "questions with gold evidence and answers", "Choose another metric or file.")
-        return -value, -trial.answer, -trial.expand
+        return (-value, *(-threshold for threshold in trial.values))
 
     return sorted(trials, key=rank)
 
 
 def choose(trials: Sequence[Trial], metric: str) -> Trial:
-    """The most selective pair whose mean is within one standard error of the best. trials: best first."""
+    """The most selective point whose mean is within one standard error of the best. trials: best first."""
     least = (trials[0].means[metric] or 0.0) - trials[0].standard_error
     close = [trial for trial in trials if (trial.means[metric] or 0.0) >= least]
-    return max(close, key=lambda trial: (trial.answer, trial.expand))
+    return max(close, key=lambda trial: trial.values)
 
 
 def load_config(path: Path) -> TuneRouterConfig:
@@ -175,16 +199,16 @@ def load_config(path: Path) -> TuneRouterConfig:
 
 
 def describe(trial: Trial) -> str:
-    """One line: the pair and its means."""
+    """One line: the point and its means."""
     known = {name: trial.means.get(name) for name in SHOWN}
     values = " ".join(f"{name}={value:.3f}" for name, value in known.items() if value is not None)
-    return f"answer={trial.answer:.3f} expand={trial.expand:.3f} {values}"
+    return " ".join([*(f"{name}={value:.3f}" for name, value in trial.point), values])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Tune from a config file and print. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m training.tune_router",
-                                     description="Tune the thresholds of the similarity router.")
+                                     description="Tune the thresholds of a router on dev questions.")
     parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of TuneRouterConfig")
     try:
         config = load_config(parser.parse_args(arguments).config)
@@ -193,14 +217,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                      if config.split in (None, question.split)]
         trials = tune(corpus.retrieval, corpus.release, questions, config)
         stored = corpus.retrieval.router_thresholds()
-        present = try_pair(corpus.retrieval, corpus.release, questions, config,
-                           stored["answer"], stored["expand"])
+        present = [try_point(corpus.retrieval, corpus.release, questions, config, point)
+                   for point in {tuple((name, stored[name]) for name, _ in grid(config)[0] if name in stored)}
+                   if point]
     except EspalierError as error:
         print(f"tune_router: {error}", file=sys.stderr)
         return error.exit_code
     for trial in reversed(trials):
         print(describe(trial))
-    print(f"release: {describe(present)}")
+    for trial in present:
+        print(f"release: {describe(trial)}")
     print(f"best:    {describe(trials[0])}")
     print(f"chosen:  {describe(choose(trials, config.metric))}")
     return 0

@@ -68,7 +68,8 @@ class RetrievalCorpus(Protocol):
         """Length of a text by the release's token counter."""
 
     def router_thresholds(self) -> Mapping[str, float]:
-        """Thresholds of the similarity router that the release stores: `answer` and `expand`."""
+        """Thresholds of routers that the release stores: `answer` and `expand` of the similarity router, and
+        `score` of those with a language model (older releases lack it)."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ class Retrieved:
     tokens_in: int = 0
     tokens_out: int = 0
     fallbacks: int = 0
+    cost_usd: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The routers that exist, by the name that `--router` takes.
 
-To add one, write a module with a class that fits `routing.Router` and enter it here.
+To add one, write a module with a class that fits `routing.Router` and enter it here. What belongs here:
+names. What does not: deciding (`similarity_router.py`, `llm_router.py`) and loading models.
 """
 
 from __future__ import annotations
@@ -8,25 +9,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.errors import UserError
 from pipelines.methods.base import RetrievalCorpus
+from pipelines.methods.llm_router import LlmRouter, LlmRouterSettings
 from pipelines.methods.routing import Router
 from pipelines.methods.similarity_router import SimilarityRouter
+from pipelines.models.load_llm import check_model, load_model
+from pipelines.settings import profile_by_name
 
-ROUTER_NAMES = (SimilarityRouter.name,)
+LOCAL_ROUTER = "local"
+"""The language model that set-up converts, in this process."""
 
 
 def check_router(name: str) -> None:
-    """Raise UserError for a name that no router has."""
-    if name not in ROUTER_NAMES:
-        raise UserError(f"router {name!r}", "no such router", f"one of {', '.join(ROUTER_NAMES)}",
-                        "Correct --router.")
+    """Raise UserError for a name that no router has, and for a URL that is no address of an endpoint."""
+    check_model(name, LOCAL_ROUTER, "router", (SimilarityRouter.name,))
 
 
 def make_router(name: str, corpus: RetrievalCorpus, options: Mapping[str, Any]) -> Router:
-    """The router of that name; a threshold that the user did not set is the release's."""
+    """The router of that name; a threshold that the user did not set is the release's.
+
+    Raises UserError for an unknown name, RunFailure for a local model that was not set up.
+    """
     check_router(name)
-    thresholds = corpus.router_thresholds()
-    answer, expand = options["answer_threshold"], options["expand_threshold"]
-    return SimilarityRouter(thresholds["answer"] if answer is None else answer,
-                            thresholds["expand"] if expand is None else expand)
+    # A release that was made before there was a score threshold has none.
+    thresholds = {"score": profile_by_name().router_score_threshold, **corpus.router_thresholds()}
+
+    def threshold(option: str, stored: str) -> float:
+        return float(thresholds[stored] if options[option] is None else options[option])
+
+    similarity = SimilarityRouter(threshold("answer_threshold", "answer"),
+                                  threshold("expand_threshold", "expand"))
+    if name == SimilarityRouter.name:
+        return similarity
+    settings = LlmRouterSettings(options["decode"], threshold("score_threshold", "score"),
+                                 options["router_output_tokens"], options["most_actions"])
+    return LlmRouter(name, load_model(name), settings, similarity if options["router_fallback"] else None)

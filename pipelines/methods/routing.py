@@ -14,13 +14,14 @@ from __future__ import annotations
 import bisect
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from pipelines.documents.words import count_words
 from pipelines.methods.subtree import ROOT_ID, SubtreeView
+from pipelines.models.llm import NO_USAGE, Usage
 
 PROMPT_FORMAT = "rdr2-tag/1"
 """Version of text and grammar: kept with routing states and adapters, which a change makes useless."""
@@ -36,7 +37,8 @@ class RouterState:
     """What a router decides on: a question and one retrieval subtree of one document.
 
     visible: the content nodes whose lines the text shows. expandable: the headings with content that is
-    not shown. score: the deterministic score of a node, in [0, 1] (docs/methods.md).
+    not shown. score: the deterministic score of a node, in [0, 1] (docs/methods.md). can_refuse: whether
+    `Cannot answer` is legal.
     """
 
     question: str
@@ -47,17 +49,27 @@ class RouterState:
     n_left_out: int
     turn: int
     score: Callable[[int], float]
+    can_refuse: bool = True
+
+    def legal_lines(self) -> dict[str, int]:
+        """Every legal action line with its node: ANSWER of what is visible, then EXPAND."""
+        pairs = [(ANSWER, node_id) for node_id in self.visible] + [(EXPAND, node_id) for node_id in self.expandable]
+        return {format_action(tag, self.view, node_id): node_id for tag, node_id in pairs}
 
 
 @dataclass(frozen=True)
 class RouterOutput:
-    """What a router said, in the grammar, and what it cost."""
+    """What a router decided, in the grammar, and what that took.
+
+    replaced: the actions of a model's own output where the fallback decided in its place; they are counted,
+    and not taken. used_fallback: also where no output came at all. details: more for the trace, JSON values.
+    """
 
     text: str
-    llm_calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
     used_fallback: bool = False
+    replaced: Actions | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Router(Protocol):
@@ -89,7 +101,11 @@ class Actions:
     def counts(self) -> dict[str, Any]:
         """What a trace keeps."""
         return {"answers": list(self.answers), "expands": list(self.expands), "refused": self.is_refusal,
-                "expelled": len(self.expelled), "unknown": len(self.unknown),
+                **self.fault_counts()}
+
+    def fault_counts(self) -> dict[str, Any]:
+        """What of the output was not legal."""
+        return {"expelled": len(self.expelled), "unknown": len(self.unknown),
                 "unparsed": len(self.unparsed), "collapsed": self.is_collapsed}
 
 
@@ -128,7 +144,7 @@ def format_action(tag: str, view: SubtreeView, node_id: int) -> str:
 def parse_actions(text: str, state: RouterState) -> Actions:
     """Read a router's output. Never raises: what is not legal is counted."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) == 1 and normalise(lines[0]) == normalise(REFUSAL):
+    if len(lines) == 1 and state.can_refuse and normalise(lines[0]) == normalise(REFUSAL):
         return Actions(is_refusal=True)
     legal: dict[str, dict[int, None]] = {ANSWER: {}, EXPAND: {}}
     allowed = {ANSWER: frozenset(state.visible), EXPAND: frozenset(state.expandable)}
@@ -157,16 +173,19 @@ def _prefix_fits(prefix: str, text: str) -> bool:
 
 def router_state(question: str, view: SubtreeView, lit: Iterable[int], anchors: Iterable[int], *, turn: int,
                  line_words: int, max_tokens: int, count_tokens: Callable[[str], int],
-                 score: Callable[[int], float]) -> RouterState:
+                 score: Callable[[int], float], can_expand: bool = True, can_refuse: bool = True,
+                 with_headings: bool = True) -> RouterState:
     """Write the router text of the subtree with these lit nodes.
 
     anchors: the matched nodes, or the expanded heading; where the text is longer than `max_tokens`, the lit
     lines farthest from them go first, then the headings farthest from what is left, and a last line says
     how many. The root's line always stays; a question is cut where it would take more than half.
+    with_headings: without, the lit lines stand alone and flat.
     """
     lit_set = set(lit)
-    shown = [node_id for node_id in view if view.is_structure(node_id) or node_id in lit_set]
-    lines = {node_id: _line(view, node_id, line_words) for node_id in shown}
+    shown = [node_id for node_id in view if node_id in lit_set or (with_headings and view.is_structure(node_id))]
+    lines = {node_id: _line(view, node_id, line_words, view.depth[node_id] if with_headings else 0)
+             for node_id in shown}
     head = _question_line(question, max_tokens // 2, count_tokens)
     text = "\n".join([head, *lines.values()])
     n_left_out = 0
@@ -183,8 +202,8 @@ def router_state(question: str, view: SubtreeView, lit: Iterable[int], anchors: 
         text = _with_note(head, lines, n_left_out)
     visible = tuple(node_id for node_id in lines if node_id in lit_set)
     expandable = tuple(node_id for node_id in lines
-                       if view.is_structure(node_id) and _hides_content(view, node_id, lines))
-    return RouterState(question, view, text, visible, expandable, n_left_out, turn, score)
+                       if can_expand and view.is_structure(node_id) and _hides_content(view, node_id, lines))
+    return RouterState(question, view, text, visible, expandable, n_left_out, turn, score, can_refuse)
 
 
 def _question_line(question: str, most_tokens: int, count_tokens: Callable[[str], int]) -> str:
@@ -200,11 +219,11 @@ def _with_note(head: str, lines: dict[int, str], n_left_out: int) -> str:
     return "\n".join([head, *lines.values(), f"({n_left_out} lines left out)"])
 
 
-def _line(view: SubtreeView, node_id: int, line_words: int) -> str:
+def _line(view: SubtreeView, node_id: int, line_words: int, depth: int) -> str:
     words = view.text[node_id]
     shown = first_words(words, line_words)
     cut = ELLIPSIS if len(shown) < len(" ".join(words.split())) else ""
-    return "\t" * view.depth[node_id] + f"{node_id}: {shown}{cut}"
+    return "\t" * depth + f"{node_id}: {shown}{cut}"
 
 
 def _hides_content(view: SubtreeView, node_id: int, lines: dict[int, str]) -> bool:

@@ -3,7 +3,8 @@
 The score of a node is the mean of (best cosine of a retrieved passage that holds it,
 else 0) and (idf-weighted share of the question's words in its heading path and text). It answers with the
 visible nodes from the threshold `answer` on, expands the hidden headings from the threshold `expand` on, at
-most two a turn, else refuses. Both thresholds are tuned on dev questions and stored with the release.
+most two a turn, else refuses; where refusing is not legal, it takes the best node. Both thresholds are tuned
+on dev questions and stored with the release.
 """
 
 from __future__ import annotations
@@ -67,4 +68,8 @@ class SimilarityRouter:
         expands = sorted(expands, key=lambda node_id: (-state.score(node_id), node_id))[:EXPANDS_A_TURN]
         lines = [format_action(ANSWER, state.view, node_id) for node_id in answers]
         lines += [format_action(EXPAND, state.view, node_id) for node_id in expands]
+        if not lines and not state.can_refuse:
+            # The best one, the earlier of equals.
+            best = sorted(state.legal_lines().items(), key=lambda pair: (-state.score(pair[1]), pair[1]))[:1]
+            return RouterOutput("".join(line for line, _ in best) or REFUSAL)
         return RouterOutput("\n".join(lines) if lines else REFUSAL)

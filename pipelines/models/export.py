@@ -91,7 +91,7 @@ def export_encoder(name: str) -> Path:
     if _is_current(folder, origin):
         return folder
     folder.mkdir(parents=True, exist_ok=True)
-    with _scratch(folder) as scratch:
+    with scratch_folder(folder) as scratch:
         dim, max_tokens = _export_graph(source, scratch / "model.onnx")
         _export_wordpiece(source, scratch / "tokenizer.json")
         config = {
@@ -123,7 +123,7 @@ def export_token_counter(name: str) -> Path:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _scratch(target.parent) as scratch:
+    with scratch_folder(target.parent) as scratch:
         tokenizer.save(str(scratch / target.name))
         os.replace(scratch / target.name, target)
     return target
@@ -142,7 +142,8 @@ def _is_current(folder: Path, origin: str) -> bool:
 
 
 @contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A folder inside `folder` for files that are not whole yet; gone at the end of the block."""
     scratch = Path(tempfile.mkdtemp(prefix=".export-", dir=folder))
     try:
         yield scratch

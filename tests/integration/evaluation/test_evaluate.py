@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Built
+from language_model_server import Asked, Sent, chat, served
 
 from jobs.cli import main
 from pipelines.errors import RunFailure
@@ -188,6 +189,73 @@ def test_the_command_runs_the_dagster_jobs_and_writes_the_result(
     assert _without_time(again)["differences"] == _without_time(result)["differences"]
     assert again["curve"] == result["curve"]
     assert Path(report).is_file()
+
+
+def test_endpoints_route_and_read_in_an_evaluation(small: Built, questions: QuestionSet, tmp_path: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """The model refuses to route, by two words that are no action, and answers every question alike."""
+    def said(asked: Asked) -> Sent:
+        is_reader = asked.last_words.startswith("Paragraphs:")
+        return chat("Matches." if is_reader else "No idea", usage={"prompt_tokens": 100, "completion_tokens": 2})
+
+    out = tmp_path / "result.json"
+    with served(said) as server:
+        name = f"{server.url}#m"
+        assert main(["evaluate", "--data", small.data.root, "--questions", questions.path, "--budget", "200",
+                     "--methods", "flat,rdr2,rdr2+no_expand", "--curve", "", "--router", name, "--reader", name,
+                     "--set", "decode=free", "--set", "reader_form=short", "--out", str(out)]) == 0
+    result = json.loads(out.read_text(encoding="utf-8"))
+    flat, ablated = result["methods"]["flat"], result["methods"]["rdr2+no_expand"]
+    assert list(result["methods"]) == ["flat", "rdr2", "rdr2+no_expand"]
+    assert (result["settings"]["router"], result["settings"]["reader"]) == (name, name)
+    answers = {row["id"]: row["answer"] for row in result["per_question"] if row["method"] == "flat"}
+    assert answers == dict.fromkeys(("t1", "t2", "t3", "t4"), "Matches")
+    assert (flat["answer_em"], flat["answer_f1"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert (flat["llm_calls"], flat["tokens_in"], flat["collapsed"]) == (1.0, 100.0, 0.0)
+    assert ablated["collapsed"] == ablated["fallbacks"] >= 1
+    assert ablated["tokens_in"] == 100 * ablated["llm_calls"]
+    assert not any("no reader" in line for line in result["not_measured"])
+    printed = capsys.readouterr().out
+    assert "collapsed" in printed
+    assert "answer F1" in printed
+
+
+def test_two_ablations_at_once_are_refused(small: Built, questions: QuestionSet, tmp_path: Path,
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--data", small.data.root, "--questions", questions.path, "--methods",
+                 "rdr2+no_expand+no_refuse", "--out", str(tmp_path / "out.json")]) == 2
+    assert "one ablation a method" in capsys.readouterr().err
+
+
+def test_bad_lines_are_told_counted_and_rejected_and_the_rest_is_asked(
+        small: Built, questions: QuestionSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path(questions.path).read_text(encoding="utf-8").splitlines()
+    bad = ['{"id": "t5", "question": "No answers?"', '{"id": "t6", "question": "No answers?"}', "", lines[0],
+           '{"id": 7, "question": "A number?", "answers": [], "evidence": []}']
+    path, out = tmp_path / "bad.jsonl", tmp_path / "result.json"
+    path.write_text("\n".join([lines[0], *bad, *lines[1:]]), encoding="utf-8")
+    command = ["evaluate", "--data", small.data.root, "--questions", str(path), "--methods", "flat",
+               "--curve", "40", "--out", str(out)]
+    assert main(command) == 0
+    told = capsys.readouterr().err
+    assert f"{path}, line 2: not JSON" in told
+    assert f"{path}, line 3, field answers: missing; expected the fields id, question" in told
+    assert "4 lines hold no valid question and are in the table rejects; 4 questions are asked" in told
+    assert "flat: 4 questions asked under each of 2 budgets" in told
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert (result["n_questions"], result["n_bad_lines"]) == (4, 4)
+    rejects = TableReader(small.data).rows("rejects", ("source_ref", "reason", "sample"), order_by=("source_ref",))
+    assert [(row["source_ref"], row["reason"]) for row in rejects] == [
+        ("bad:bad.jsonl:2", "not_json"), ("bad:bad.jsonl:3", "bad_field"), ("bad:bad.jsonl:5", "duplicate_id"),
+        ("bad:bad.jsonl:6", "bad_field")]
+    assert rejects[0]["sample"] == bad[0]
+    assert main(command) == 0
+    assert TableReader(small.data).row_count("rejects") == 4
+
+    path.write_text("\n".join(bad[:2]), encoding="utf-8")
+    capsys.readouterr()
+    assert main(command) == 2
+    assert f"{path}, line 1: not JSON" in capsys.readouterr().err
 
 
 def _newest_run_ids(data: DataFolder) -> dict[str, str]:

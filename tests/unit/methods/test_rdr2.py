@@ -10,8 +10,12 @@ from pipelines.documents.tree import Document, TreeBuilder
 from pipelines.errors import UserError
 from pipelines.methods import rdr2
 from pipelines.methods.base import Request, Trace
-from pipelines.methods.rdr2 import Rdr2, RoutedDocument
+from pipelines.methods.rdr2 import Rdr2
 from pipelines.methods.routing import RouterOutput, RouterState
+from pipelines.methods.routing_loop import RoutedDocument
+from pipelines.methods.similarity_router import NodeScorer
+from pipelines.methods.subtree import view_of
+from pipelines.models.llm import Usage
 from pipelines.retrieval.budget import pack
 
 
@@ -26,7 +30,8 @@ class ScriptedRouter:
 
     def route(self, state: RouterState) -> RouterOutput:
         self.states.append(state)
-        return RouterOutput(self._outputs[min(state.turn, len(self._outputs) - 1)], 1, 100, 10)
+        return RouterOutput(self._outputs[min(state.turn, len(self._outputs) - 1)],
+                            Usage(1, tokens_in=100, tokens_out=10))
 
 
 def scripted(monkeypatch: pytest.MonkeyPatch, *outputs: str, parallel: int = 1) -> ScriptedRouter:
@@ -189,8 +194,8 @@ def test_an_answered_node_below_another_repeats_nothing(bird_corpus: Any,
 
 
 def test_routed_documents_without_answers_give_no_pieces(bird_corpus: Any, owl: Document) -> None:
-    view = rdr2.view_of(owl)
-    assert RoutedDocument(view, rdr2.NodeScorer({}, view, [])).pieces() == []
+    view = view_of(owl)
+    assert RoutedDocument(view, NodeScorer({}, view, [])).pieces() == []
 
 
 def test_a_row_comes_with_the_column_headings_of_its_table(bird_corpus: Any,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from language_model_server import Asked, Sent, chat, served
 
 from jobs.cli import main
 from pipelines import Corpus
@@ -175,6 +176,65 @@ def test_ask_loads_no_engine_and_prints_evidence_with_citations(shared_data: Dat
     assert re.search(r"^\[1\] .+ \(enwiki:\d+, score \d\.\d{3}\)$", done.stdout, re.MULTILINE)
     assert re.search(r"^    enwiki:\d+@1\.1#/[\d/]+", done.stdout, re.MULTILINE)
     assert re.search(rf"^{re.escape(method)}, release 1: \d+ of 1000 tokens", done.stdout, re.MULTILINE)
+
+
+def said(asked: Asked) -> Sent:
+    """A model that picks the first line it may, and answers in two words."""
+    if "response_format" not in asked.body:
+        return chat("Abolish it.", usage={"prompt_tokens": 90, "completion_tokens": 4})
+    lines = asked.body["response_format"]["json_schema"]["schema"]["properties"]["lines"]["items"]["enum"]
+    return chat(json.dumps({"lines": lines[:1]}), usage={"prompt_tokens": 200, "completion_tokens": 9})
+
+
+def test_a_model_routes_and_reads(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_LLM_PRICE_IN", "1")
+    with served(said) as server:
+        name = f"{server.url}#m"
+        answer = corpus.ask(QUESTION, k=1, router=name, reader=name, options={"reader_form": "list"})
+    turns = [step for step in answer.trace if step["step"] == "route"]
+    assert answer.answer == "Abolish it"
+    assert answer.llm_calls == len(turns) + 1 == len(server.requests)
+    assert (answer.tokens_in, answer.tokens_out) == (200 * len(turns) + 90, 9 * len(turns) + 4)
+    assert answer.cost_usd == pytest.approx(answer.tokens_in / 1e6)
+    assert answer.fallbacks == 0
+    read = answer.trace[-1]
+    assert {"step": "read", "reader": name, "model": "m", "form": "list", "said": "Abolish it.", "llm_calls": 1,
+            "tokens_in": 90, "tokens_out": 4, "n_words_cut": 0}.items() <= read.items()
+    assert answer.context in server.requests[-1].last_words
+    assert server.url not in json.dumps(answer.to_json()["evidence"])
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_every_method_can_be_read(corpus: Corpus, method: str) -> None:
+    with served(said) as server:
+        answer = corpus.ask(QUESTION, method=method, reader=f"{server.url}#m", options=easy(method))
+    assert answer.answer == "Abolish it"
+    assert answer.llm_calls == 1
+
+
+def test_wrong_options_of_a_reader_are_named(corpus: Corpus) -> None:
+    with pytest.raises(UserError, match="reader_form"):
+        corpus.ask(QUESTION, reader="http://127.0.0.1:9/v1#m", options={"reader_form": "verse"})
+
+
+def test_ask_says_what_models_took_and_what_failed(shared_data: DataFolder, capsys: pytest.CaptureFixture[str],
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_LLM_RETRIES", "0")
+    with served(said) as server:
+        name = f"{server.url}#m"
+        code, out, _ = cli(capsys, "ask", "--data", shared_data.root, "--k", "1", "--router", name,
+                           "--reader", name, "--set", "expand_iterations=0", QUESTION)
+        assert code == 0
+        assert "Answer:   Abolish it" in out
+        assert "2 model calls (290 tokens in, 13 out)" in out
+    code, out, _ = cli(capsys, "ask", "--data", shared_data.root, "--k", "1", "--router", name, QUESTION)
+    assert code == 0, "a router falls back"
+    assert "decided by the similarity router instead" in out
+    assert "no connection" in out
+    code, _, errors = cli(capsys, "ask", "--data", shared_data.root, "--method", "flat", "--reader", name, QUESTION)
+    assert code == 1, "a reader has nothing to fall back to"
+    assert errors.count("\n") == 1
+    assert errors.startswith(f"espalier: endpoint {server.url}: ")
 
 
 def cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -1,0 +1,128 @@
+"""Routers with a language model (paper 2510.04293, section 3.3), decoding freely, constrained, or by scores.
+
+- `free`: the model writes; its lines are mended in form (`action_repair.py`), and what is not legal is counted.
+- `constrained`: a grammar of the legal lines; nothing else can be written.
+- `score`: every legal line is a candidate; those whose score reaches a threshold are taken, else it refuses.
+
+What belongs here: from a state to actions, and the deterministic fallback where a model fails or nothing
+usable comes. What does not: prompts (`router_prompt.py`), models (`pipelines/models`), the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pipelines.methods.action_repair import repair
+from pipelines.methods.router_prompt import router_messages
+from pipelines.methods.routing import EXPAND, REFUSAL, Actions, Router, RouterOutput, RouterState, parse_actions
+from pipelines.methods.similarity_router import EXPANDS_A_TURN
+from pipelines.models.llm import NO_USAGE, Completion, LanguageModel, LineGrammar, ModelFailure, Usage
+
+Decode = Literal["free", "constrained", "score"]
+DECODES: tuple[Decode, ...] = ("free", "constrained", "score")
+
+
+@dataclass(frozen=True)
+class LlmRouterSettings:
+    """decode: see the module. score_threshold: `score` takes a line from this score on, the natural log-odds
+    of writing the line against refusing. max_tokens, most_actions: limits of an output."""
+
+    decode: Decode = "constrained"
+    score_threshold: float = 0.0
+    max_tokens: int = 256
+    most_actions: int = 10
+
+
+class LlmRouter:
+    """Asks a language model; `fallback` decides where it fails, None: failures are raised."""
+
+    def __init__(self, name: str, model: LanguageModel, settings: LlmRouterSettings, fallback: Router | None
+                 ) -> None:
+        self.name, self._model, self._settings, self._fallback = name, model, settings, fallback
+        self.parallel = model.parallel
+
+    def route(self, state: RouterState) -> RouterOutput:
+        """Decide on one subtree. A state without a legal line is refused without asking.
+
+        Raises UserError for settings or a prompt that the model does not take, and ModelFailure where it
+        fails and there is no fallback.
+        """
+        if not state.visible and not state.expandable:
+            return RouterOutput(REFUSAL, details=self._details(REFUSAL))
+        try:
+            output = self._decide(state)
+        except ModelFailure as error:
+            if self._fallback is None:
+                raise
+            failure = {"failure": f"{error.subject}: {error.found}"}
+            return self._fall_back(state, error.usage or NO_USAGE, failure, None)
+        actions = parse_actions(output.text, state)
+        if actions.is_collapsed and self._fallback is not None:
+            return self._fall_back(state, output.usage, {**output.details}, actions)
+        return output
+
+    def _details(self, said: str) -> dict[str, Any]:
+        return {"model": self._model.name, "decode": self._settings.decode, "said": said}
+
+    def _fall_back(self, state: RouterState, usage: Usage, details: dict[str, Any], replaced: Actions | None
+                   ) -> RouterOutput:
+        assert self._fallback is not None
+        return replace(self._fallback.route(state), usage=usage, used_fallback=True, replaced=replaced,
+                       details={**self._details(""), "fallback": self._fallback.name, **details})
+
+    def _decide(self, state: RouterState) -> RouterOutput:
+        if self._settings.decode == "score":
+            return self._by_score(state)
+        messages = router_messages(state)
+        if self._settings.decode == "free":
+            said = self._model.complete(messages, self._settings.max_tokens)
+            text, n_repaired = repair(_whole_lines(said))
+            return RouterOutput(text, said.usage, details={
+                **self._details(said.text), "repaired": n_repaired, "is_cut": said.is_cut})
+        grammar = LineGrammar(tuple(state.legal_lines()), REFUSAL if state.can_refuse else None,
+                              self._settings.most_actions)
+        said = self._model.complete_lines(messages, grammar, self._settings.max_tokens)
+        return RouterOutput(said.text, said.usage, details=self._details(said.text))
+
+    def _by_score(self, state: RouterState) -> RouterOutput:
+        lines = list(state.legal_lines())
+        scored = self._model.score(router_messages(state), [*lines, REFUSAL])
+        *values, refusal = scored.log_probabilities
+        odds = [value - refusal for value in values]
+        chosen = choose_by_score(lines, odds, self._settings.score_threshold, self._settings.most_actions,
+                                 state.can_refuse)
+        text = "\n".join(chosen) or REFUSAL
+        return RouterOutput(text, scored.usage, details={
+            **self._details(text), "score_threshold": self._settings.score_threshold,
+            "scores": {line: round(value, 4) for line, value in zip(lines, odds, strict=True)}})
+
+
+def choose_by_score(lines: Sequence[str], scores: Sequence[float], threshold: float, most_lines: int,
+                    can_refuse: bool) -> list[str]:
+    """The best lines from the threshold on, in their order; at most two headings are expanded.
+
+    Where refusing is not legal, the best line is taken whatever its score; the earlier of two equal ones.
+    """
+    ranked = sorted(range(len(lines)), key=lambda place: (-scores[place], place))
+    taken: list[int] = []
+    n_expands = 0
+    for place in ranked:
+        is_expand = lines[place].startswith(EXPAND)
+        is_forced = not can_refuse and not taken
+        if len(taken) == most_lines or (scores[place] < threshold and not is_forced):
+            break
+        if is_expand and n_expands == EXPANDS_A_TURN:
+            continue
+        n_expands += is_expand
+        taken.append(place)
+    return [lines[place] for place in sorted(taken)]
+
+
+def _whole_lines(said: Completion) -> str:
+    """What was written, without a last line that the limit of tokens has cut."""
+    if not said.is_cut:
+        return said.text
+    lines = said.text.splitlines()
+    return "\n".join(lines[:-1]) if len(lines) > 1 else said.text

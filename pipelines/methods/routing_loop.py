@@ -1,0 +1,188 @@
+"""RDR²'s routing loop: subtrees to a router, its actions to answered nodes (paper 2510.04293, section 3.1).
+
+Headings that a router expands queue; each turn shows one heading's content that was not shown before; at most
+`expand_iterations` a document. Switches change what is shown and what is legal (`ablations.py`).
+
+What belongs here: the turns of each document, and what they took. What does not: retrieval and assembly
+(`rdr2.py`), the view (`subtree.py`), text and grammar (`routing.py`), routers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.documents.blocks import ROW_TAG, block_members, header_row
+from pipelines.documents.render import whole
+from pipelines.methods.ablations import (
+    NO_CONTENT,
+    NO_EXPAND,
+    NO_REFUSE,
+    NO_SIMILARITY,
+    NO_STRUCTURE,
+    random_heading,
+)
+from pipelines.methods.base import Hit, Piece, RetrievalCorpus, Trace
+from pipelines.methods.routing import PROMPT_FORMAT, Actions, Router, RouterState, parse_actions, router_state
+from pipelines.methods.similarity_router import NodeScorer, question_weights
+from pipelines.methods.subtree import SubtreeView, view_of
+from pipelines.models.llm import NO_USAGE, Usage
+
+
+@dataclass
+class RoutedDocument:
+    """What routing chose in one document, and what it took."""
+
+    view: SubtreeView
+    score: NodeScorer
+    table_headers: bool = True
+    answers: set[int] = field(default_factory=set)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    usage: Usage = NO_USAGE
+    fallbacks: int = 0
+
+    def pieces(self) -> list[Piece]:
+        """One piece an answered node, the best score first; equal ones in document order."""
+        document, blocks = self.view.document, self.view.blocks
+
+        def ranges(block_ids: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+            members = [node.node_id for block_id in block_ids
+                       for node in block_members(document, block_id, blocks)]
+            return whole(document, members)
+
+        ranked = sorted(self.answers, key=lambda node_id: (-self.score(node_id), node_id))
+        return [Piece(document.doc_id, ranges([node_id]), self.score(node_id),
+                      ranges(self._context_of(node_id)), "subdocument") for node_id in ranked]
+
+    def _context_of(self, node_id: int) -> list[int]:
+        """What is printed above a node besides headings: content ancestors, a row's column headings."""
+        above = self.view.content_ancestors(node_id)
+        if self.table_headers and self.view.document[node_id].tag == ROW_TAG:
+            header_id = header_row(self.view.document, node_id)
+            if header_id is not None:
+                above.append(header_id)
+        return above
+
+
+class RoutingLoop:
+    """Routes documents for one question; a document with the same passages is routed once."""
+
+    def __init__(self, question: str, corpus: RetrievalCorpus, router: Router, options: Mapping[str, Any],
+                 ablations: Set[str] = frozenset()) -> None:
+        self._question, self._corpus, self._router, self._options = question, corpus, router, options
+        self._ablations = ablations
+        self._weights = question_weights(question, corpus.inverse_document_frequency)
+        self._routed: dict[tuple[str, ...], RoutedDocument] = {}
+
+    def all_routed(self) -> list[RoutedDocument]:
+        """Everything that was routed, what `+fill` routed again included: it was paid for."""
+        return list(self._routed.values())
+
+    def route_all(self, hits: Sequence[Hit], trace: Trace) -> list[RoutedDocument]:
+        """Route the documents of these passages, in the order of their first passage."""
+        by_document: dict[str, list[Hit]] = {}
+        for hit in hits:
+            by_document.setdefault(hit.doc_id, []).append(hit)
+        keys = {doc_id: (doc_id, *sorted(hit.unit_id for hit in own)) for doc_id, own in by_document.items()}
+        missing = [doc_id for doc_id in by_document if keys[doc_id] not in self._routed]
+        with trace.step("read_trees", documents=len(missing)):
+            documents = self._corpus.documents(missing)
+        views = [view_of(documents[doc_id]) for doc_id in missing]
+        own_hits = [by_document[doc_id] for doc_id in missing]
+        if self._router.parallel > 1:
+            with ThreadPoolExecutor(self._router.parallel) as pool:
+                results = list(pool.map(self._route, views, own_hits))
+        else:
+            results = list(map(self._route, views, own_hits))
+        for doc_id, routed in zip(missing, results, strict=True):
+            trace.steps += routed.steps
+            self._routed[keys[doc_id]] = routed
+        return [self._routed[key] for key in keys.values()]
+
+    def _route(self, view: SubtreeView, hits: Sequence[Hit]) -> RoutedDocument:
+        scored = [] if NO_SIMILARITY in self._ablations else hits
+        routed = RoutedDocument(view, NodeScorer(self._weights, view, scored), self._options["table_headers"])
+        if NO_STRUCTURE in self._ablations:
+            for place, hit in enumerate(hits):
+                self._judge_passage(routed, view.matched(hit.node_ids), place)
+            return routed
+        seen: set[int] = set()
+        queue: deque[int] = deque()
+        lit, anchors = self._first_lit(view, hits)
+        self._turn(routed, lit, anchors, 0, seen, queue)
+        for turn in range(1, self._options["expand_iterations"] + 1):
+            heading_id, content = _next_heading(view, queue, seen)
+            if heading_id is None:
+                break
+            self._turn(routed, content, {heading_id}, turn, seen, queue)
+        return routed
+
+    def _first_lit(self, view: SubtreeView, hits: Sequence[Hit]) -> tuple[set[int], set[int]]:
+        """What the first turn shows of a document, and what that is there for."""
+        if NO_CONTENT in self._ablations:
+            return set(), set()
+        if NO_SIMILARITY in self._ablations:
+            heading_id = random_heading(self._question, view)
+            return set(view.direct_content(heading_id)), {heading_id}
+        matched = view.matched(node_id for hit in hits for node_id in hit.node_ids)
+        return view.light(matched), matched
+
+    def _judge_passage(self, routed: RoutedDocument, matched: set[int], turn: int) -> None:
+        """Without structure: one passage, as the nodes that it was cut from; taken or not as a whole."""
+        state = self._state(routed, matched, matched, turn, can_expand=False, with_headings=False)
+        if self._ask(routed, state, matched).answers:
+            routed.answers.update(matched)
+
+    def _turn(self, routed: RoutedDocument, lit: set[int], anchors: set[int], turn: int, seen: set[int],
+              queue: deque[int]) -> None:
+        """Show one subtree to the router and take its actions."""
+        state = self._state(routed, lit, anchors, turn, can_expand=NO_EXPAND not in self._ablations)
+        actions = self._ask(routed, state, anchors)
+        routed.answers.update(actions.answers)
+        seen.update(state.visible)
+        queue.extend(heading_id for heading_id in actions.expands if heading_id not in queue)
+
+    def _ask(self, routed: RoutedDocument, state: RouterState, anchors: Iterable[int]) -> Actions:
+        """The router's legal actions in a state, with a step of the trace and what they took."""
+        trace = Trace()
+        document = routed.view.document
+        with trace.step("route", doc_id=document.doc_id, title=document.title, turn=state.turn,
+                        anchors=sorted(anchors)) as step:
+            output = self._router.route(state)
+            actions = parse_actions(output.text, state)
+            step |= {"router": self._router.name, "prompt_format": PROMPT_FORMAT, "router_text": state.text,
+                     "output": output.text, "lines_left_out": state.n_left_out,
+                     "used_fallback": output.used_fallback, **actions.counts(), **output.details}
+            if output.usage != NO_USAGE:
+                step |= output.usage.to_json()
+            if output.replaced is not None:
+                # What was done is the fallback's; what is counted as illegal, the model's.
+                step |= output.replaced.fault_counts()
+        routed.steps += trace.steps
+        routed.usage += output.usage
+        routed.fallbacks += output.used_fallback
+        return actions
+
+    def _state(self, routed: RoutedDocument, lit: set[int], anchors: set[int], turn: int, *,
+               can_expand: bool, with_headings: bool = True) -> RouterState:
+        return router_state(self._question, routed.view, lit, anchors, turn=turn,
+                            line_words=self._options["line_words"],
+                            max_tokens=self._options["router_text_tokens"],
+                            count_tokens=self._corpus.count_tokens, score=routed.score, can_expand=can_expand,
+                            can_refuse=NO_REFUSE not in self._ablations, with_headings=with_headings)
+
+
+def _next_heading(view: SubtreeView, queue: deque[int], seen: set[int]) -> tuple[int | None, set[int]]:
+    """The next queued heading that has direct content not shown yet, and that content.
+
+    Headings without are skipped and cost no iteration.
+    """
+    while queue:
+        heading_id = queue.popleft()
+        content = set(view.direct_content(heading_id)) - seen
+        if content:
+            return heading_id, content
+    return None, set()
