@@ -42,11 +42,11 @@ ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DAT
 	@$(BIN)/python -m jobs.ui --data $(DATA)
 
 test: $(READY)  ## unit tests, then integration tests
-	@$(BIN)/python -m pytest tests/unit
+	@$(BIN)/python -m pytest -n 2 tests/unit
 	@$(BIN)/python -m pytest tests/integration
 
 test-unit: $(READY)  ## the tests that take seconds
-	@$(BIN)/python -m pytest tests/unit
+	@$(BIN)/python -m pytest -n 2 tests/unit
 
 lint: $(READY)  ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .
