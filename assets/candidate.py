@@ -18,7 +18,8 @@ from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, open_table, sql_text
 
 RELEASE_SETTINGS = ("namespaces", "passage_words", "encoder", "encoder_max_tokens", "token_counter",
-                    "dense_flat_below", "router_answer_threshold", "router_expand_threshold")
+                    "dense_flat_below", "router_answer_threshold", "router_expand_threshold",
+                    "router_score_threshold")
 """The settings that decide what a reader of a release gets. Others change speed alone."""
 
 
@@ -68,7 +69,8 @@ def next_candidate(data: DataFolder, profile: Profile) -> Candidate:
         n_buckets=reader.n_buckets("pages") or profile.n_buckets,
         encoder=profile.encoder, encoder_dim=_dimension(reader, profile.encoder),
         parser_version=PARSER_VERSION, token_counter=profile.token_counter,
-        router={"answer": profile.router_answer_threshold, "expand": profile.router_expand_threshold},
+        router={"answer": profile.router_answer_threshold, "expand": profile.router_expand_threshold,
+                "score": profile.router_score_threshold},
         settings_sha256=settings_sha256(profile),
         counts={name: rows_in_log(data, name) for name in RELEASED_TABLES})
     # A served release whose file or index is damaged counts as none: the build publishes a whole one.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from pipelines.methods.registry import method_names
+from pipelines.methods.registry import partition_names
 
 DUMP_FILES = dg.DynamicPartitionsDefinition(name="dump_files")
 DATASETS = dg.DynamicPartitionsDefinition(name="datasets")
-METHODS = dg.StaticPartitionsDefinition(list(method_names()))
+METHODS = dg.StaticPartitionsDefinition(partition_names())
 EVALUATIONS = dg.MultiPartitionsDefinition({"dataset": DATASETS, "method": METHODS})

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 class SparkOnDemand:
     """A Spark session that starts when it is first used: a run in which nothing is due starts no JVM."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+    def __init__(self, profile: Profile, data: DataFolder) -> None:
+        self._profile, self._data = profile, data
 
     @cached_property
     def session(self) -> SparkSession:
-        """The process's one session. Raises RunFailure when Java or Delta's jars are missing."""
+        """The process's one session. Raises RunFailure when Java, Delta's jars or the cluster is missing."""
         from spark_jobs.session import get_spark
 
-        return get_spark(self._profile)
+        return get_spark(self._profile, self._data)
 
 
 @dg.resource(
@@ -55,12 +55,12 @@ def profile(context: dg.InitResourceContext) -> Profile:
     return load_build_options(context.resources.data).apply(chosen)
 
 
-@dg.resource(required_resource_keys={"profile"},
+@dg.resource(required_resource_keys={"profile", "data"},
              description="The process's Spark session, started on its first use. It is not stopped after a "
                          "run: the next job of the process uses it.")
 def spark(context: dg.InitResourceContext) -> SparkOnDemand:
     """The session on demand."""
-    return SparkOnDemand(context.resources.profile)
+    return SparkOnDemand(context.resources.profile, context.resources.data)
 
 
 @dg.resource(required_resource_keys={"data"},

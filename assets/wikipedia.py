@@ -6,7 +6,7 @@ asset yields no output of its own: a partition counts as materialized only by th
 so that a file that could not be read stays unmaterialized beside good ones.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 from pydantic import Field
@@ -16,7 +16,7 @@ from assets.partitions import DUMP_FILES
 from assets.resources import SparkOnDemand
 from assets.stages import stage
 from pipelines.dump_files import registered_dump_files
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import EspalierError, UserError, UserErrors
 from pipelines.locking import Holder
 from pipelines.settings import DataFolder, Profile
 
@@ -57,18 +57,17 @@ def pages(context: dg.AssetExecutionContext, config: PagesConfig, data: dg.Resou
         for file in failed:
             context.log.error(str(file.error))
         if failed:
-            raise _reading_failure([file.error for file in failed if file.error], len(good))
+            raise reading_failure([file.error for file in failed if file.error], len(good))
     yield from ()
 
 
-def _reading_failure(errors: list[EspalierError], n_good: int) -> EspalierError:
+def reading_failure(errors: Sequence[EspalierError], n_good: int) -> EspalierError:
     """The error of a run in which files could not be read: that of the one file, or one that names all."""
     if len(errors) == 1:
         return errors[0]
-    listed = "; ".join(f"{error.subject}: {error.found}" for error in errors)
-    return UserError(f"{len(errors)} dump files", f"cannot be read: {listed}", "dumps that are whole",
-                     f"The other {n_good} are in the table pages. Run again without these files, or with "
-                     "--salvage to take the whole pages before a cut.")
+    read = f"The other {n_good} are in the table pages. Run" if n_good else "Run"
+    return UserErrors("dump files", errors, f"{read} again without these files, or with --salvage to take the "
+                                            "whole pages before a cut.")
 
 
 def _paths(data: DataFolder, keys: list[str]) -> list[str]:

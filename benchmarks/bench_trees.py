@@ -165,8 +165,8 @@ def main() -> int:
           f"{n_bytes / whole / 2 / 1e6:.2f} MB/s/core, {whole / two:.2f} × without Delta, "
           f"{results['build']['pages_s']:.1f} s of it for pages\n"
           f"English Wikipedia, by words     {minutes:7.1f} min on {PAPER_CORES} such cores, or "
-          f"{PAPER_ARTICLES / (minutes * 60 * PAPER_CORES):,.0f} of {PAPER_ARTICLES:,} articles/s/core, without Delta; "
-          f"{minutes * whole / two:.1f} min with it")
+          f"{PAPER_ARTICLES / (minutes * 60 * PAPER_CORES):,.0f} of {PAPER_ARTICLES:,} articles/s/core, "
+          f"without Delta; {minutes * whole / two:.1f} min with it")
     return 0 if overhead <= GOAL_OVERHEAD and gain >= GOAL_CORES else 1
 
 

@@ -2,25 +2,34 @@
 
 Peer: mwparserfromhell's `parse()` followed by `strip_code()`, which gives text without a tree. Measured: the
 reader on the demo sample's 106 articles, one core, CPU time, best of three rounds that take turns with the
-peer. Goal: at least 5. Also printed: the C tokenizer alone as a bound, the shares of the reader's steps, the
-sentence splitter as a share of the reader (goal: at most 15 %), and the dump reader alone.
+peer. Goal: at least 5. Also printed: the C tokenizer alone as a bound, the sentence splitter as a share of the
+reader (goal: at most 15 %), and the shares of all steps from the compressed dump to Arrow batches.
 """
 
 from __future__ import annotations
 
 import gc
+import itertools
 import time
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import mwparserfromhell
 
 from pipelines.documents.readers.dump import iter_pages, read_site_info, sample_dump_path
+from pipelines.documents.readers.siteinfo import SiteInfo
+from pipelines.documents.readers.source_lines import LineMap
 from pipelines.documents.readers.wikitext import read_wikitext
+from pipelines.documents.readers.wikitext_cut import Cutter
 from pipelines.documents.readers.wikitext_prepare import prepare
 from pipelines.documents.readers.wikitext_tokens import c_tokens
 from pipelines.documents.readers.wikitext_walk import Walk
 from pipelines.documents.residue import find_node_residue
 from pipelines.documents.sentences import split_nodes
+from pipelines.schemas import TREE_NODES
+from spark_jobs.documents import arrow_fields
+from spark_jobs.node_batches import NodeBatches
 
 ROUNDS = 3
 
@@ -75,32 +84,64 @@ def main() -> None:
     print(f"peer / reader            {best['peer'] / best['reader']:.2f}  (goal: at least 5)")
     print(f"reader / C tokenizer     {best['reader'] / best['tokens']:.2f}")
     print(f"sentences / reader       {best['sentences'] / best['reader']:.2f}  (goal: at most 0.15)")
-    print(f"dump reader (bz2, XML)   {dump_s:.3f} s")
     print(f"residue                  {1000 * residue / blocks:.2f} per 1,000 of {blocks:,} blocks (goal: 0.5)")
-    shares(pages, site)
+    shares(pages, site, dump_s)
 
 
-def shares(pages: list[tuple[str, str]], site: object) -> None:
-    """Print what part of the reader's time each of its steps takes."""
-    seconds = dict.fromkeys(("prepare", "tokens", "walk", "rows"), 0.0)
+class _TimedWalk(Walk):
+    """A walk that adds up what its outermost templates take."""
+
+    seconds = 0.0
+    is_inside = False
+
+    def _timed(self, read: Callable[[int], Any], at: int) -> Any:
+        if self.is_inside:
+            return read(at)
+        self.is_inside, begin = True, time.process_time()
+        try:
+            return read(at)
+        finally:
+            self.is_inside = False
+            self.seconds += time.process_time() - begin
+
+    def template(self, at: int) -> int:
+        return int(self._timed(super().template, at))
+
+    def template_text(self, at: int) -> tuple[str, int]:
+        text, behind = self._timed(super().template_text, at)
+        return text, behind
+
+
+def shares(pages: list[tuple[str, str]], site: SiteInfo, dump_s: float) -> None:
+    """Print what part each step takes of the way from the compressed dump to rows in Arrow batches."""
+    seconds = {"XML and bz2": dump_s}
     clock = time.process_time
+    batches = NodeBatches(arrow_fields(TREE_NODES.columns))  # This imports pyarrow, outside of what is timed.
+    list(batches.add("xx:1", 0, read_wikitext("", "A word.", site).nodes))
+    list(batches.rest())
     gc.disable()
     for title, text in pages:
-        marks = [clock()]
+        at = [clock()]
+        Cutter(text, [], Counter(), LineMap(text)).run()
+        at.append(clock())
         prepared = prepare(text)
-        marks.append(clock())
+        at.append(clock())
         stream = c_tokens(prepared.text)
-        marks.append(clock())
-        walk = Walk(title, prepared, site, lambda _, stream=stream: stream)  # type: ignore[arg-type, misc]
+        at.append(clock())
+        walk = _TimedWalk(title, prepared, site, lambda _, stream=stream: stream)  # type: ignore[misc]
         walk.run(prepared.text)
-        marks.append(clock())
-        walk.blocks.tree.finish()
-        marks.append(clock())
-        for name, begin, end in zip(seconds, marks, marks[1:], strict=False):
-            seconds[name] += end - begin
+        at.append(clock())
+        nodes = walk.blocks.tree.finish()
+        for _ in batches.add("xx:1", 0, nodes):
+            pass
+        at.append(clock())
+        refs, whole, tokens, walked, rows = (end - begin for begin, end in itertools.pairwise(at))
+        for name, taken in (("refs and tags", refs), ("other preparation", whole - refs), ("tokens", tokens),
+                            ("walk", walked - walk.seconds), ("templates", walk.seconds), ("rows", rows)):
+            seconds[name] = seconds.get(name, 0.0) + taken
     gc.enable()
     total = sum(seconds.values())
-    print("shares of the reader     " + ", ".join(f"{name} {100 * s / total:.0f} %" for name, s in seconds.items()))
+    print("shares                   " + ", ".join(f"{name} {100 * s / total:.0f} %" for name, s in seconds.items()))
 
 
 if __name__ == "__main__":

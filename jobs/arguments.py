@@ -28,30 +28,47 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     """How a method is asked: budget, router, reader, k, the method's own options."""
     parser.add_argument("--budget", type=int, default=DEFAULT_BUDGET_TOKENS, metavar="TOKENS",
                         help="tokens that the context may have (default: %(default)s)")
-    parser.add_argument("--router", default="similarity", metavar="NAME",
-                        help="router of rdr2: similarity, deterministic, no language model "
-                             "(default: %(default)s)")
-    parser.add_argument("--reader", default="none", metavar="NAME",
-                        help="reader of the evidence: none, only evidence (default: %(default)s)")
+    parser.add_argument("--router", default="similarity", metavar="NAME|URL",
+                        help="router of rdr2: similarity, deterministic, no language model; local, the small "
+                             "model in this process; or an OpenAI-compatible endpoint, as "
+                             "http://127.0.0.1:8000/v1#MODEL (default: %(default)s)")
+    parser.add_argument("--reader", default="none", metavar="NAME|URL",
+                        help="reader of the evidence: none, only evidence; default, the small model in this "
+                             "process; or an endpoint's URL (default: %(default)s)")
     parser.add_argument("--k", type=int, metavar="N",
                         help="passages to retrieve (default: rdr2 5; flat as many as fill the budget)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="options",
-                        help="an option of the method, as expand_iterations=3; may be repeated")
+                        help="an option of the method or the reader, as expand_iterations=3; may be repeated")
 
 
 def method_help() -> str:
     """The methods that exist and their options, for the end of a command's help."""
+    from pipelines.methods.reader import READER_OPTIONS
     from pipelines.methods.registry import METHODS, make_method
 
     lines = ["methods:"]
     for name, entry in METHODS.items():
         lines.append(f"  {name:12} {entry.meaning}")
-        lines += [f"  {name + '+' + switch:12} {meaning}" for switch, meaning in entry.switches.items()]
-    lines.append("\noptions of methods (--set KEY=VALUE):")
-    for name in METHODS:
-        for option in make_method(name).options:
-            default = "of the release" if option.default is None else option.default
-            lines.append(f"  {name:12} {option.name}: {option.meaning} (default: {default})")
+        lines += [f"  {name + '+' + switch:12} {meaning}"
+                  for switch, meaning in {**entry.switches, **entry.ablations}.items()]
+    lines.append("\noptions (--set KEY=VALUE):")
+    options = {name: make_method(name).options for name in METHODS} | {"reader": READER_OPTIONS}
+    for name, own in options.items():
+        for option in own:
+            default = "of the release" if option.default is None else str(option.default)
+            kinds = f", one of {', '.join(option.choices)}" if option.choices else ""
+            lines.append(f"  {name:12} {option.name}: {option.meaning}{kinds} (default: {default})")
+    return "\n".join(lines) + f"\n{_environment_help()}"
+
+
+def _environment_help() -> str:
+    """The environment variables of language models, for the end of a command's help."""
+    from pipelines.models.llm_settings import CACHE_VARIABLE, PREFIX, EndpointSettings
+
+    lines = ["\nendpoints (environment):", f"  {CACHE_VARIABLE}: keep answers on disk, on or off (default: on)"]
+    for name, field in EndpointSettings.model_fields.items():
+        default = "none" if field.default is None else f"{field.default:g}"
+        lines.append(f"  {PREFIX}{name.upper()}: {field.description} (default: {default})")
     return "\n".join(lines) + "\n"
 
 

@@ -19,16 +19,17 @@ import dagster as dg
 from assets.checks import check_failure
 from assets.partitions import DUMP_FILES
 from assets.stages import Listener, StageEvent, listening
+from assets.wikipedia import reading_failure
 from jobs.definitions import defs
 from jobs.instance import open_instance
 from jobs.refresh import BUILD_TAGS, ingest_dumps, refresh_corpus
 from jobs.sensors import range_tags
 from pipelines.build_options import BuildOptions, save_build_options
-from pipelines.dump_files import DumpFile, register_dump_files
+from pipelines.dump_files import DumpFile, refusals, take_dump_files
 from pipelines.errors import EspalierError, RunFailure, UserError
 from pipelines.locking import build_lock
 from pipelines.settings import DataFolder, profile_by_name
-from pipelines.storage import table_exists
+from pipelines.storage import append_rejects, table_exists
 
 REPOSITORY_TAG = {".dagster/repository": "__repository__@espalier"}
 """With it the UI lists a run under the job of the code location in `workspace.yaml`."""
@@ -86,27 +87,32 @@ def build(data: DataFolder, request: BuildRequest, listener: Listener | None = N
         stack.enter_context(build_lock(data))
         for each in (summary.note, events.append, *([listener] if listener else [])):
             stack.enter_context(listening(each))
-        files = _registered(data, request)
+        files, refused = _taken(data, request)
         if request.namespaces is not None:
             save_build_options(data, BuildOptions(namespaces=request.namespaces))
         instance = stack.enter_context(open_instance(data, profile.name))
         close_dead_runs(instance)
         if files:
-            summary.run_ids.append(_ingest(data, instance, request, files, events))
+            summary.run_ids.append(_ingest(data, instance, request, files, refused, events))
         summary.run_ids.append(run_job(data, instance, refresh_corpus.name, events, {}, {}))
     summary.seconds = time.perf_counter() - begin
     return summary
 
 
-def _registered(data: DataFolder, request: BuildRequest) -> list[DumpFile]:
+def _taken(data: DataFolder, request: BuildRequest) -> tuple[list[DumpFile], list[UserError]]:
+    """The dump files to read, and why others cannot be; of the latter each is in the table rejects."""
     if request.full_snapshot and not request.wikipedia:
         raise UserError("--full-snapshot", "no dump file was given", "all files of the wiki's dump",
                         "Name them with --wikipedia FILE….")
-    files = register_dump_files(data, request.wikipedia)
+    files, refused = take_dump_files(data, request.wikipedia)
+    if refused:
+        append_rejects(data, refusals({error.subject.removeprefix("dump "): error for error in refused}))
+    if refused and not files:
+        raise reading_failure(refused, 0)
     if not files and not table_exists(data, "pages"):
         raise UserError(f"data folder {data.root}", "no pages yet and no dump file was given",
                         "a dump to build from", "Name one with --wikipedia FILE.")
-    return files
+    return files, refused
 
 
 def close_dead_runs(instance: dg.DagsterInstance) -> None:
@@ -117,16 +123,28 @@ def close_dead_runs(instance: dg.DagsterInstance) -> None:
 
 
 def _ingest(data: DataFolder, instance: dg.DagsterInstance, request: BuildRequest,
-            files: Sequence[DumpFile], events: list[StageEvent]) -> str:
-    """One run over the range of partitions from the first of these files to the last."""
+            files: Sequence[DumpFile], refused: Sequence[UserError], events: list[StageEvent]) -> str:
+    """One run over the range of partitions from the first of these files to the last.
+
+    Raises what it failed with, and what the refused files failed with, together.
+    """
     partitions = str(DUMP_FILES.name)
     instance.add_dynamic_partitions(partitions, [file.key for file in files])
     given = {file.key for file in files}
     keys = [key for key in instance.get_dynamic_partitions(partitions) if key in given]
-    config = {"keys": keys, "full_snapshot": request.full_snapshot, "salvage": request.salvage,
+    # Pages of a file that was refused are in none of those that are read: they must not count as gone.
+    config = {"keys": keys, "full_snapshot": request.full_snapshot and not refused, "salvage": request.salvage,
               **({"wiki": request.wiki} if request.wiki else {})}
-    return run_job(data, instance, ingest_dumps.name, events, {"ops": {"pages": {"config": config}}},
-                range_tags(keys))
+    unread: list[EspalierError] = list(refused)
+    run_id = ""
+    try:
+        run_id = run_job(data, instance, ingest_dumps.name, events, {"ops": {"pages": {"config": config}}},
+                         range_tags(keys))
+    except UserError as error:
+        unread += getattr(error, "errors", [error])
+    if unread:
+        raise reading_failure(unread, len(files) + len(refused) - len(unread))
+    return run_id
 
 
 def run_job(data: DataFolder, instance: dg.DagsterInstance, job: str, events: list[StageEvent],
@@ -151,12 +169,21 @@ def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: Ba
     if failures := last.facts.get("failures"):
         return check_failure(last.name.removesuffix(" checks"), failures, data)
     root = list(causes(error))[-1]
-    message = str(root).strip().splitlines() or [""]
+    found = f"{type(root).__name__}: {_message(root)[:300]}"
     if damaged := re.search(r"/tables/(\w+)/", str(root)):
-        return damaged_table(data, damaged[1], f"{type(root).__name__}: {message[0][:300]}")
-    return RunFailure(f"job {job}, stage {last.name}", f"{type(root).__name__}: {message[0][:300]}",
+        return damaged_table(data, damaged[1], found)
+    return RunFailure(f"job {job}, stage {last.name}", found,
                       "a stage that ends well",
                       "Run the command again: it goes on where it ended. --debug shows the traceback.")
+
+
+def _message(error: BaseException) -> str:
+    """The line of an error that says why: of one out of Java that is not the first."""
+    if type(error).__name__ == "Py4JJavaError":
+        from spark_jobs.tables import cause_line
+
+        return cause_line(str(error))
+    return (str(error).strip().splitlines() or [""])[0]
 
 
 def damaged_table(data: DataFolder, table: str, found: str) -> RunFailure:

@@ -28,6 +28,8 @@ COMMANDS = {
     "evaluate": "compare methods on a file of questions",
     "show": "print a document or the words of a citation",
     "export-trees": "write all document trees as JSON lines",
+    "align": "find the nodes that passages of another file stand in",
+    "audit": "what the reader keeps and loses, page by page",
     "release": "list the releases, choose the served one",
     "status": "what is served, what is stale, what runs",
     "doctor": "check Java, jars, models, ports and disk",
@@ -128,6 +130,8 @@ def _report(error: Exception, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, EspalierError):
+        for each in getattr(error, "errors", ()):
+            print(f"espalier: {_one_line(str(each))}", file=sys.stderr)
         print(f"espalier: {_one_line(str(error))}", file=sys.stderr)
         return error.exit_code
     if isinstance(error, OSError) and (error.errno in _PLACE_ERRORS):

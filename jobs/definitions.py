@@ -14,6 +14,7 @@ import dagster as dg
 from assets.checks import default_checks
 from assets.registry import default_assets
 from assets.resources import default_resources
+from jobs.drop_folder import default_jobs as drop_jobs
 from jobs.evaluate import default_jobs as evaluation_jobs
 from jobs.refresh import default_jobs as refresh_jobs
 from jobs.schedules import default_schedules
@@ -36,7 +37,7 @@ def build_defs(
     return dg.Definitions(
         assets=default_assets if assets is None else assets,
         asset_checks=default_checks if checks is None else checks,
-        jobs=[*refresh_jobs, *evaluation_jobs] if jobs is None else jobs,
+        jobs=[*refresh_jobs, *drop_jobs, *evaluation_jobs] if jobs is None else jobs,
         schedules=default_schedules if schedules is None else schedules,
         sensors=default_sensors if sensors is None else sensors,
         resources={**default_resources, **(resources or {})},

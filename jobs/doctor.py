@@ -20,9 +20,11 @@ from pipelines.settings import (
     DATA_VARIABLE,
     ENCODER_NAME,
     LANGUAGE_MODEL_NAME,
+    PRECISION_VARIABLE,
     TOKEN_COUNTER_NAME,
     DataFolder,
     cache_folder,
+    profile_by_name,
 )
 
 PORTS = {"Dagster": 3000, "MLflow": 5000}
@@ -50,6 +52,7 @@ def examine(data: str | None = None) -> list[Finding]:
     findings = [_finding(name, check) for name, check in checks]
     if data or os.environ.get(DATA_VARIABLE):
         findings.append(_finding("data folder", lambda: _data(data)))
+    findings.append(_precision())
     findings.append(_disk(Path(data) if data and "://" not in data else Path.cwd()))
     return [*findings, *(_port(name, port) for name, port in PORTS.items())]
 
@@ -94,6 +97,23 @@ def _encoder() -> str:
     encoder = load_encoder(ENCODER_NAME, 256)
     norm = float((encoder.encode(["A sentence."]).vectors ** 2).sum())
     return f"{encoder.name}, dimension {encoder.dim}, encodes (norm {norm:.3f})"
+
+
+def _precision() -> Finding:
+    """In which precision a build encodes: the back end is loaded and compared with fp32, as a build does."""
+    from pipelines.models.encoder import load_encoder
+
+    try:
+        profile = profile_by_name()
+        choice = load_encoder(ENCODER_NAME, profile.encoder_max_tokens,
+                              precision=profile.encoder_precision).choice
+    except EspalierError as error:
+        return Finding("precision", "FAIL", f"{error.found}; expected {error.expected}", error.next_step)
+    found = f"{profile.encoder_precision}: documents {choice}; questions fp32 by onnxruntime"
+    if choice.failed:
+        return Finding("precision", "WARN", found,
+                       f"Builds are slower than they could be. {PRECISION_VARIABLE}=fp32 asks for no more.")
+    return Finding("precision", "ok", found)
 
 
 def _token_counter() -> str:

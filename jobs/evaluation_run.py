@@ -18,8 +18,9 @@ from jobs.evaluate import evaluate_methods, load_questions
 from jobs.instance import open_instance
 from jobs.sensors import range_tags
 from pipelines import files
+from pipelines.errors import UserError
 from pipelines.evaluation.datasets import QuestionSet
-from pipelines.methods.registry import method_names
+from pipelines.methods.registry import make_method, method_names, partition_names
 from pipelines.settings import DataFolder
 from training.evaluate import EvaluationOptions, result_path
 
@@ -38,10 +39,11 @@ def run_evaluation(data: DataFolder, questions: QuestionSet, options: Evaluation
         run_job(data, instance, load_questions.name, events,
                 {"ops": {"questions": {"config": {"path": questions.path}}}},
                 {PARTITION_TAG: questions.name})
-        names = method_names()
-        wanted = [name for name in names if not options.methods or name in options.methods]
+        names = partition_names()
+        wanted = _wanted(names, options)
         config = {
             "methods": wanted, "budget_tokens": options.budget_tokens, "router": options.router,
+            "reader": options.reader,
             "curve_budgets": list(options.curve_budgets), "options": options.set,
             **({} if options.k is None else {"k": options.k}),
             **({} if options.release is None else {"release": options.release}),
@@ -51,4 +53,13 @@ def run_evaluation(data: DataFolder, questions: QuestionSet, options: Evaluation
         run_job(data, instance, evaluate_methods.name, events,
                 {"ops": {"predictions": {"config": config}}}, range_tags(keys))
     result: dict[str, Any] = files.read_json(result_path(data, questions.name))
-    return result
+    return {**result, "n_bad_lines": len(questions.bad_lines)}
+
+
+def _wanted(names: list[str], options: EvaluationOptions) -> list[str]:
+    """The chosen methods among those that have partitions, in their order. Raises UserError for another one."""
+    chosen = {make_method(name).name for name in options.methods or method_names()}
+    if apart := sorted(chosen - set(names)):
+        raise UserError(f"method {apart[0]!r}", "several ablations at once",
+                        "one ablation a method, alone or with fill", "Correct --methods.")
+    return [name for name in names if name in chosen]

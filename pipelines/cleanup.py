@@ -2,21 +2,26 @@
 
 What belongs here: which releases and table versions are kept, and removing the rest. What does not: the
 releases themselves (`releases.py`). Delta keeps its log for years, so every version can be named; only the
-files of kept ones stay on disk.
+files of kept ones stay on disk, and of the change feed what a stage has still to read.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from pipelines import files
 from pipelines.errors import RunFailure
-from pipelines.releases import Release, list_releases, mark_cleaned, next_number, served_number
+from pipelines.locking import short_lock
+from pipelines.releases import SERVED, Release, list_releases, mark_cleaned, next_number, served_number
 from pipelines.schemas import RELEASED_TABLES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import open_table, table_exists
+
+_CHANGE_DATA = "_change_data/"
 
 
 def kept_releases(data: DataFolder, n_newest: int) -> list[Release]:
@@ -81,17 +86,20 @@ def clean_up(data: DataFolder, profile: Profile, *, dry_run: bool = False) -> Cl
     delta-rs's vacuum finds the files, and they are removed here: a vacuum that removes them itself commits
     two versions, which would make every later build think that the tables had changed.
     """
-    keep = kept_releases(data, profile.kept_releases)
-    versions = kept_versions(data, profile.kept_releases)
-    dropped = [release for release in list_releases(data) if not release.cleaned and release not in keep]
+    # Whoever chooses a release meanwhile waits until it says whether its files stay.
+    with short_lock(data, SERVED):
+        keep = kept_releases(data, profile.kept_releases)
+        versions = kept_versions(data, profile.kept_releases)
+        dropped = [release for release in list_releases(data) if not release.cleaned and release not in keep]
+        if not dry_run:
+            for release in dropped:
+                mark_cleaned(data, release)
     folders = (folder for release in keep for folder in release.indexes.values())
     unreferenced = _unreferenced_indexes(data, folders)
-    removable = {name: _removable(data, name, versions.get(name, []))
+    unread = _oldest_unread(data)
+    removable = {name: _removable(data, name, versions.get(name, []), unread.get(name))
                  for name in RELEASED_TABLES if table_exists(data, name)}
     if not dry_run:
-        # The mark comes first: a release that says it is complete must be.
-        for release in dropped:
-            mark_cleaned(data, release)
         for folder in unreferenced:
             files.remove_folder(f"{data.root}/{folder}")
         for name, paths in removable.items():
@@ -100,7 +108,8 @@ def clean_up(data: DataFolder, profile: Profile, *, dry_run: bool = False) -> Cl
                    [release.number for release in dropped], dry_run)
 
 
-def _removable(data: DataFolder, name: str, versions: list[int]) -> list[str]:
+def _removable(data: DataFolder, name: str, versions: list[int], unread_since: int | None) -> list[str]:
+    """Files of a table that may go. unread_since: a stage reads its change feed from the version behind it on."""
     from deltalake.exceptions import DeltaError
 
     table = open_table(data, name)
@@ -111,9 +120,22 @@ def _removable(data: DataFolder, name: str, versions: list[int]) -> list[str]:
         raise RunFailure(f"table {name}", f"its unneeded files cannot be listed ({error})",
                          f"the Delta log of the versions {versions}",
                          f"Nothing was removed. See {data.table(name)}/_delta_log.") from error
-    # Change data is small, belongs to versions and not to snapshots, and is read by due stages. The log
-    # goes on naming files that an earlier clean-up has removed.
-    return files.present(data.table(name), (path for path in found if not path.startswith("_")))
+    needed = set() if unread_since is None else _change_files(data, name, unread_since + 1, table.version())
+    # The log goes on naming files that an earlier clean-up has removed.
+    return files.present(data.table(name), (
+        path for path in found
+        if not path.startswith("_") or (path.startswith(_CHANGE_DATA) and path not in needed)))
+
+
+def _change_files(data: DataFolder, name: str, first: int, last: int) -> set[str]:
+    """The files of change data that the commits of these versions name, relative to the table's folder."""
+    found: set[str] = set()
+    for version in range(first, last + 1):
+        commit = files.read_text(f"{data.table(name)}/_delta_log/{version:020}.json")
+        for line in commit.splitlines():
+            if path := json.loads(line).get("cdc", {}).get("path"):
+                found |= {path, unquote(path)}
+    return found
 
 
 def _unreferenced_indexes(data: DataFolder, referenced: Iterable[str]) -> list[str]:

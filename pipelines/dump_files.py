@@ -9,15 +9,22 @@ and time of change, so that a file that did not change is not hashed again. What
 from __future__ import annotations
 
 import hashlib
-import json
+import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipelines import files
-from pipelines.errors import UserError
+from pipelines.errors import EspalierError, UserError, UserErrors
+from pipelines.locking import short_lock
 from pipelines.settings import DataFolder
+
+REFUSED = "dump_unreadable"
+"""Reason in the table `rejects` of a file that was handed in and not read."""
+KEY_NAME_CHARACTERS = 150
+_NO_KEY = re.compile(r"[\x00-\x1f\x7f]|\.\.\.")
 
 
 @dataclass(frozen=True)
@@ -32,56 +39,127 @@ class DumpFile:
 
 
 def dump_file_key(name: str, sha256: str) -> str:
-    """The key of a dump file: its name and the first 8 hex digits of its SHA-256."""
-    return f"{name}-{sha256[:8]}"
+    """The key of a dump file: its name and the first 8 hex digits of its SHA-256.
+
+    What Dagster takes for no partition key (control characters, three dots) is an underscore in it, and a
+    name of more than 150 characters is cut.
+    """
+    return f"{_NO_KEY.sub('_', name)[:KEY_NAME_CHARACTERS]}-{sha256[:8]}"
 
 
 def registered_dump_files(data: DataFolder) -> dict[str, DumpFile]:
     """The files that were ever handed in, by key. Empty when none was, or the register was lost."""
     try:
         entries = files.read_json(_register_path(data))
-    except (FileNotFoundError, json.JSONDecodeError):
+        return {key: DumpFile(**entry) for key, entry in entries.items()}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
         return {}
-    return {key: DumpFile(**entry) for key, entry in entries.items()}
+
+
+def refusals(errors: Mapping[str, EspalierError]) -> list[dict[str, str]]:
+    """Rows for the table `rejects`: why each dump file, named by key or path, was not read."""
+    return [{"table": "pages", "source_ref": name, "reason": REFUSED,
+             "detail": f"{error.found}; expected {error.expected}"} for name, error in errors.items()]
 
 
 def register_dump_files(data: DataFolder, paths: Iterable[str | Path]) -> list[DumpFile]:
     """Hash and remember the files, in the order given, each once.
 
-    Raises UserError for a path that is missing, a folder, or cannot be read: before anything is remembered.
+    Raises UserError for a path that is missing, no file, or cannot be read: before anything is remembered.
     """
-    known = registered_dump_files(data)
-    chosen = {file.key: file for file in _described(paths, known)}
-    if any(known.get(key) != file for key, file in chosen.items()):
-        entries = {key: asdict(file) for key, file in {**known, **chosen}.items()}
-        files.write_json(_register_path(data), entries)
+    chosen, refused = _described(paths, registered_dump_files(data))
+    if refused:
+        raise _faults(refused)
+    return _remember(data, chosen)
+
+
+def take_dump_files(data: DataFolder, paths: Iterable[str | Path]) -> tuple[list[DumpFile], list[UserError]]:
+    """Hash and remember the files that can be read; return them, and why each of the others cannot.
+
+    Raises UserError for paths that do not exist, before anything is remembered: what else stands in a folder
+    beside dumps is passed over, but a path that is wrong was meant to be another one.
+    """
+    chosen, refused = _described(paths, registered_dump_files(data))
+    if missing := [error for error in refused if isinstance(error, _Missing)]:
+        raise _faults(missing)
+    return _remember(data, chosen), refused
+
+
+def known_dump_file(data: DataFolder, path: Path) -> DumpFile | None:
+    """The file as it was remembered, if it has not changed since by size and time; it is not read."""
+    status = path.stat()
+    found = (str(path.absolute()), status.st_size, status.st_mtime_ns)
+    return next((file for file in registered_dump_files(data).values() if _state(file) == found), None)
+
+
+def describe_dump_file(path: str | Path) -> DumpFile:
+    """A file with its hash, remembered nowhere. Raises UserError for a path that cannot be read."""
+    return _describe(os.fspath(path), {})
+
+
+class _Missing(UserError):
+    """There is nothing at a path."""
+
+
+def _faults(errors: Sequence[UserError]) -> UserError:
+    return errors[0] if len(errors) == 1 else UserErrors("dump files", errors, "Correct --wikipedia.")
+
+
+def _remember(data: DataFolder, chosen: dict[str, DumpFile]) -> list[DumpFile]:
+    with short_lock(data, "dump_files"):
+        known = registered_dump_files(data)
+        if any(known.get(key) != file for key, file in chosen.items()):
+            entries = {key: asdict(file) for key, file in {**known, **chosen}.items()}
+            files.write_json(_register_path(data), entries)
     return list(chosen.values())
 
 
-def _described(paths: Iterable[str | Path], known: dict[str, DumpFile]) -> Iterator[DumpFile]:
-    unchanged = {(file.path, file.size_bytes, file.changed_ns): file for file in known.values()}
+def _state(file: DumpFile) -> tuple[str, int, int]:
+    return file.path, file.size_bytes, file.changed_ns
+
+
+def _described(paths: Iterable[str | Path],
+               known: dict[str, DumpFile]) -> tuple[dict[str, DumpFile], list[UserError]]:
+    """Key → file for what can be read, and an error for everything else."""
+    unchanged = {_state(file): file for file in known.values()}
+    chosen: dict[str, DumpFile] = {}
+    refused: list[UserError] = []
     for given in paths:
-        if not str(given):
-            raise UserError("a dump file", "an empty name", "the path of a file", "Correct --wikipedia.")
-        path = Path(given).expanduser().absolute()
         try:
-            if path.is_dir():
-                raise UserError(f"dump {path}", "a folder", "a dump file (.xml, .bz2, .gz, .xz)",
-                                "Name the files in it.")
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                raise UserError(f"dump {path}", "a pipe or device", "a file: it is read twice",
-                                "Save it to a file first.")
-            found = (str(path), status.st_size, status.st_mtime_ns)
-            if found in unchanged:
-                yield unchanged[found]
-                continue
-            with path.open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise UserError(f"dump {path}", error.strerror or str(error), "a dump file that can be read",
-                            "Check the path and its permissions.") from error
-        yield DumpFile(dump_file_key(path.name, sha256), *found, sha256)
+            file = _describe(os.fspath(given), unchanged)
+        except UserError as error:
+            refused.append(error)
+        else:
+            chosen[file.key] = file
+    return chosen, refused
+
+
+def _describe(given: str, unchanged: dict[tuple[str, int, int], DumpFile]) -> DumpFile:
+    if not given:
+        raise _Missing("a dump file", "an empty name", "the path of a file", "Correct --wikipedia.")
+    path = Path(given).expanduser().absolute()
+    subject = f"dump {os.fsencode(path).decode(errors='backslashreplace')}"
+    expected = "a dump file (.xml, .bz2, .gz, .xz)"
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UserError(subject, "a folder", expected, "Name the files in it.")
+        if not stat.S_ISREG(status.st_mode):
+            raise UserError(subject, "a pipe or device", "a file: it is read twice", "Save it to a file first.")
+        str(path).encode()
+        found = (str(path), status.st_size, status.st_mtime_ns)
+        if found in unchanged:
+            return unchanged[found]
+        with path.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except UnicodeEncodeError:
+        raise UserError(subject, "its name is not UTF-8", "a name that can be written down",
+                        "Rename the file.") from None
+    except (OSError, ValueError) as error:
+        kind = _Missing if isinstance(error, FileNotFoundError) and not path.is_symlink() else UserError
+        raise kind(subject, getattr(error, "strerror", None) or str(error), "a dump file that can be read",
+                   "Check the path and its permissions.") from error
+    return DumpFile(dump_file_key(path.name, sha256), *found, sha256)
 
 
 def _register_path(data: DataFolder) -> str:

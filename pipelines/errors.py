@@ -6,6 +6,12 @@ them. `UserError` is the user's input (exit code 2); `RunFailure` is a failure o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+NAMED_ERRORS = 3
+"""Of many errors the message of all has the first ones; the command line prints each on a line of its own."""
+
 
 class EspalierError(Exception):
     """An error with the four parts that a user needs to act on it.
@@ -29,6 +35,21 @@ class UserError(EspalierError):
     """Something in what the user gave: a path, a file, an option, an identifier."""
 
     exit_code = 2
+
+
+class UserErrors(UserError):
+    """Several things in what the user gave: all are named, for who mends one wants to know of the others."""
+
+    def __init__(self, subject: str, errors: Sequence[EspalierError], next_step: str) -> None:
+        self.errors = tuple(errors)
+        first = self.errors[:NAMED_ERRORS]
+        more = f"; and {len(errors) - NAMED_ERRORS} more" if len(errors) > NAMED_ERRORS else ""
+        super().__init__(f"{len(errors)} {subject}", "; ".join(f"{e.subject}: {e.found}" for e in first) + more,
+                         "; ".join(dict.fromkeys(error.expected for error in first)), next_step)
+        self._plural = subject
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._plural, self.errors, self.next_step)
 
 
 class RunFailure(EspalierError):

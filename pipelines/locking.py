@@ -1,6 +1,6 @@
-"""The build lock: one build at a time on a data folder, however it was started.
+"""The build lock: one build at a time on a data folder, however it was started; and locks of a moment.
 
-What belongs here: taking, keeping and reading the lock file in the state folder. What does not: who must
+What belongs here: taking, keeping and reading the lock files in the state folder. What does not: who must
 hold it (the resource `lock` of `assets/resources.py`, and the CLI around its jobs). The kernel owns
 the lock and drops it when the process ends, so a killed build never blocks the next one; the file only
 says who holds it. Within one process the lock is re-entrant: the CLI's two jobs run under one holding.
@@ -70,6 +70,21 @@ def build_lock(data: DataFolder) -> Iterator[Holder]:
         yield holder
     finally:
         _leave(path)
+
+
+@contextmanager
+def short_lock(data: DataFolder, name: str) -> Iterator[None]:
+    """Hold a lock of the data folder for a moment; a second one who wants it waits.
+
+    It keeps two processes apart that change one small file, whether one of them builds or not. Not
+    re-entrant.
+    """
+    descriptor = os.open(data.prepare_state() / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def lock_holder(data: DataFolder) -> Holder | None:

@@ -21,7 +21,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
 from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.locking import short_lock
 from pipelines.settings import DataFolder
+
+SERVED = "served_release"
+"""Lock of a moment: which release is served, and which ones can be."""
 
 
 class Release(BaseModel):
@@ -255,7 +259,10 @@ def use_release(data: DataFolder, number: int) -> Release:
     except RunFailure:
         # Whoever chooses what is served also ends every publish that was cut off.
         files.write_text(f"{data.releases}/newest", f"{release_numbers(data)[-1]}\n")
-    files.write_text(f"{data.releases}/current", f"{number}\n")
+    with short_lock(data, SERVED):
+        # Clean-up may have removed its files while they were looked at.
+        kept_release(data, number)
+        files.write_text(f"{data.releases}/current", f"{number}\n")
     return release
 
 

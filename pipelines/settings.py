@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,11 +20,15 @@ DATA_VARIABLE = "ESPALIER_DATA"
 PROFILE_VARIABLE = "ESPALIER_PROFILE"
 STATE_VARIABLE = "ESPALIER_STATE"
 CACHE_VARIABLE = "ESPALIER_CACHE"
+PRECISION_VARIABLE = "ESPALIER_ENCODER_PRECISION"
 
 ENCODER_NAME = "all-MiniLM-L6-v2"
 TOKEN_COUNTER_NAME = "SmolLM2"
 LANGUAGE_MODEL_NAME = "SmolLM2-135M-Instruct"
 """The local one, of the router `local` and the reader `default`."""
+
+Precision = Literal["auto", "fp32", "bf16"]
+"""Of the encoder's matrix products. auto: bf16 where the processor has it and the texts are many."""
 
 
 class Profile(BaseModel):
@@ -40,7 +44,9 @@ class Profile(BaseModel):
     passage_words: int = Field(100, description="A passage closes before it exceeds this many words")
     namespaces: tuple[int, ...] = Field((0,), description="Namespaces that become documents")
     encoder: str = Field(ENCODER_NAME, description="Sentence encoder")
-    encoder_batch: int = Field(32, description="Texts of one encoder batch")
+    encoder_precision: Precision = Field("auto", description="Of documents' vectors: auto, fp32 or bf16; "
+                                                            "ESPALIER_ENCODER_PRECISION overrides it")
+    encoder_batch_tokens: int = Field(1024, description="Tokens of one encoder batch, padding included")
     encoder_max_tokens: int = Field(256, description="Longer texts are truncated and flagged, in encoder tokens")
     token_counter: str = Field(TOKEN_COUNTER_NAME, description="Tokenizer that counts budgets")
     dense_flat_below: int = Field(100_000, description="Vectors: below, the index is exact; above, IVF-PQ")
@@ -59,12 +65,21 @@ PROFILES = {
 
 
 def profile_by_name(name: str | None = None) -> Profile:
-    """The named profile; without a name that of ESPALIER_PROFILE, else `fast`. Raises UserError."""
+    """The named profile; without a name that of ESPALIER_PROFILE, else `fast`. Raises UserError.
+
+    ESPALIER_ENCODER_PRECISION, where it is set, stands in for the profile's encoder_precision.
+    """
     name = name or os.environ.get(PROFILE_VARIABLE) or "fast"
     if name not in PROFILES:
         raise UserError(f"profile {name!r}", "no such profile", f"one of {', '.join(PROFILES)}",
                         f"Set --profile or {PROFILE_VARIABLE} to one of them.")
-    return PROFILES[name]
+    precision = os.environ.get(PRECISION_VARIABLE)
+    if not precision:
+        return PROFILES[name]
+    if precision not in get_args(Precision):
+        raise UserError(f"{PRECISION_VARIABLE}", f"{precision!r}", f"one of {', '.join(get_args(Precision))}",
+                        "Set it to one of them, or unset it.")
+    return PROFILES[name].model_copy(update={"encoder_precision": precision})
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-"""The state of a data folder: served release, tables, what is stale, pending files, disk, lock.
+"""The state of a data folder: served release, tables, what is stale, files that wait, disk, lock.
 
 What belongs here: gathering these facts without Spark and Dagster. What does not: printing them
 (`jobs/commands/status.py`). A table is stale when one that it is derived from has another version than the
-one it was last derived from, as its stage's watermark says.
+one it was last derived from, or when it was made with other settings or by an older parser: its stage's
+watermark says both.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from pipelines import files
-from pipelines.dump_files import registered_dump_files
+from pipelines.build_options import load_build_options
+from pipelines.dump_files import REFUSED, registered_dump_files
 from pipelines.errors import EspalierError
 from pipelines.locking import Holder, lock_holder
 from pipelines.releases import Release, current_release, served_number
 from pipelines.schemas import TABLES
-from pipelines.settings import DataFolder
+from pipelines.settings import DataFolder, Profile, profile_by_name
 from pipelines.sizes import folder_size_bytes
-from pipelines.storage import TableReader, open_table, table_exists
+from pipelines.stage_settings import difference, stage_settings
+from pipelines.storage import TableReader, open_table, sql_text, table_exists
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Status:
     release_fault: str | None
     tables: list[TableStatus]
     pending_files: list[str]
+    refused_files: dict[str, str]
+    """Dump files that a build could not read, by path: why. They stay out until they are handed in again."""
     lock: Holder | None
     folder_bytes: int | None
     free_bytes: int
@@ -58,6 +63,7 @@ class Status:
                        for table in self.tables},
             "stale": [table.name for table in self.tables if table.stale],
             "pending_files": self.pending_files,
+            "refused_files": self.refused_files,
             "lock": asdict(self.lock) if self.lock else None,
             "disk": {"folder_bytes": self.folder_bytes, "free_bytes": self.free_bytes},
         }
@@ -73,29 +79,39 @@ def read_status(data: DataFolder) -> Status:
         fault = str(error)
     versions = {name: int(open_table(data, name).version()) for name in TABLES if table_exists(data, name)}
     pinned = release.tables if release else {}
-    tables = [_table_status(data, name, versions, pinned.get(name)) for name in versions]
+    profile = load_build_options(data).apply(profile_by_name())
+    tables = [_table_status(data, name, versions, pinned.get(name), profile) for name in versions]
+    pending, refused = waiting_files(data)
     return Status(
         root=data.root, release=release, release_fault=fault, tables=tables,
-        pending_files=pending_files(data), lock=lock_holder(data), folder_bytes=folder_size_bytes(data.root),
+        pending_files=pending, refused_files=refused, lock=lock_holder(data),
+        folder_bytes=folder_size_bytes(data.root),
         free_bytes=shutil.disk_usage(_existing(data.state)).free)
 
 
-def pending_files(data: DataFolder) -> list[str]:
-    """Paths of the dump files that were handed in and are not in `dump_files`."""
+def waiting_files(data: DataFolder) -> tuple[list[str], dict[str, str]]:
+    """Dump files that were handed in and are not in `dump_files`: those that wait, and why others were refused."""
     registered = registered_dump_files(data)
-    read = {row["sha256"] for row in TableReader(data).rows("dump_files", ("sha256",))
+    reader = TableReader(data)
+    read = {row["sha256"] for row in reader.rows("dump_files", ("sha256",))
             } if table_exists(data, "dump_files") else set()
-    return [file.path for file in registered.values() if file.sha256 not in read]
+    unread = {file.key: file.path for file in registered.values() if file.sha256 not in read}
+    if not unread or not table_exists(data, "rejects"):
+        return list(unread.values()), {}
+    rows = reader.rows("rejects", ("source_ref", "detail"), f"reason = {sql_text(REFUSED)}")
+    refused = {unread[row["source_ref"]]: row["detail"] for row in rows if row["source_ref"] in unread}
+    return [path for path in unread.values() if path not in refused], refused
 
 
-def _table_status(data: DataFolder, name: str, versions: dict[str, int], released: int | None) -> TableStatus:
+def _table_status(data: DataFolder, name: str, versions: dict[str, int], released: int | None,
+                  profile: Profile) -> TableStatus:
     actions = open_table(data, name, versions[name]).get_add_actions(flatten=True)
     return TableStatus(
         name, versions[name], sum(actions.column("num_records").to_pylist()),
-        sum(actions.column("size_bytes").to_pylist()), released, _stale(data, name, versions))
+        sum(actions.column("size_bytes").to_pylist()), released, _stale(data, name, versions, profile))
 
 
-def _stale(data: DataFolder, name: str, versions: dict[str, int]) -> str | None:
+def _stale(data: DataFolder, name: str, versions: dict[str, int], profile: Profile) -> str | None:
     """Why a table is due, else None. A table without a watermark is due when it is one that Spark derives."""
     try:
         watermark = files.read_json(f"{data.stages}/{name}.json")
@@ -109,7 +125,9 @@ def _stale(data: DataFolder, name: str, versions: dict[str, int]) -> str | None:
             return f"{upstream} is missing"
         if versions[upstream] != seen:
             return f"{upstream} is at version {versions[upstream]}, it was derived from {seen}"
-    return None if watermark["version"] == versions[name] else "it was written to after its last refresh"
+    if watermark["version"] != versions[name]:
+        return "it was written to after its last refresh"
+    return difference(watermark.get("settings"), stage_settings(name, profile))
 
 
 def _existing(folder: Path) -> Path:

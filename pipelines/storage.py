@@ -24,7 +24,13 @@ from pipelines.settings import DataFolder
 BUCKETS_PROPERTY = "espalier.n_buckets"
 """Table property: how many buckets `bucket` may have."""
 
-RETENTION = "interval 3650 days"
+LOG_PROPERTIES = {
+    "delta.logRetentionDuration": "interval 3650 days",
+    "delta.deletedFileRetentionDuration": "interval 3650 days",
+    # Releases name versions: the log must not go by age, least of all when the clock has jumped.
+    "delta.enableExpiredLogCleanup": "false",
+}
+"""Of every table: what releases read back in time stays until clean-up, which goes by kept releases."""
 CONFLICT_RETRIES = 3
 SAMPLE_CHARACTERS = 500
 
@@ -235,8 +241,7 @@ def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> N
         raise ValueError(f"table {name} is partitioned by {table.partition_by}, n_buckets is {n_buckets}")
     if table_exists(data, name):
         return
-    configuration = {"delta.enableChangeDataFeed": "true", "delta.logRetentionDuration": RETENTION,
-                     "delta.deletedFileRetentionDuration": RETENTION}
+    configuration = {"delta.enableChangeDataFeed": "true", **LOG_PROPERTIES}
     if n_buckets is not None:
         configuration[BUCKETS_PROPERTY] = str(n_buckets)
     DeltaTable.create(

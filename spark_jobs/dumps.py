@@ -7,18 +7,18 @@ at a time. A fault in a file ends only its split; it is reported as data, so tha
 
 from __future__ import annotations
 
-import bz2
 import hashlib
 import json
 import re
+import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines.documents.readers.dump import DumpError, Page, bz2_stream_offsets, iter_pages, read_site_info
+from pipelines.documents.readers.dump import DumpError, Page, iter_pages, read_site_info
+from pipelines.documents.readers.multistream import Borders, split_borders
 from pipelines.documents.readers.namespaces import is_language
 from pipelines.documents.readers.siteinfo import SiteInfo
-from pipelines.documents.readers.streams import READ_BYTES
 from pipelines.dump_files import DumpFile
 from pipelines.errors import UserError
 from pipelines.schemas import PAGES, arrow_type
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 MINIMUM_SPLIT_BYTES = 4 << 20
 """Compressed bytes: a smaller part of a file is not worth a task."""
+MAXIMUM_SPLIT_BYTES = 128 << 20
+"""A larger part would be too much to read again when a worker is lost, and its page ids too much for a row."""
 SPLITS_PER_CORE = 3
-TAIL_BYTES = 256
 BATCH_BYTES = 4 << 20
 """Text of one Arrow batch; what a task holds is a batch and the largest page."""
 
@@ -76,40 +77,21 @@ def wiki_of(file: DumpFile, wiki: str | None) -> SiteInfo:
 
 def plan_splits(file: DumpFile, wiki: str, cores: int) -> list[Split]:
     """The splits of a file, in its order: several of a multistream bz2, else one."""
-    offsets = bz2_stream_offsets(file.path)
-    target = max(MINIMUM_SPLIT_BYTES, file.size_bytes // (cores * SPLITS_PER_CORE))
-    borders = offsets[:1]
-    for offset in offsets[1:]:
-        if offset - borders[-1] >= target and file.size_bytes - offset >= target // 2:
-            borders.append(offset)
-    if len(borders) < 2:
+    return splits_at(file, wiki, find_borders(file, cores))
+
+
+def find_borders(file: DumpFile, cores: int) -> Borders:
+    """Where the splits of a file begin: some for every core, and none too small or too large for a task."""
+    wanted = file.size_bytes // (cores * SPLITS_PER_CORE)
+    return split_borders(file.path, max(MINIMUM_SPLIT_BYTES, min(MAXIMUM_SPLIT_BYTES, wanted)))
+
+
+def splits_at(file: DumpFile, wiki: str, borders: Borders) -> list[Split]:
+    """The splits between the borders; one, of the whole file, where there are none."""
+    starts = borders.offsets
+    if len(starts) < 2:
         return [Split(file, wiki, None, None)]
-    return [Split(file, wiki, start, end) for start, end in zip(borders, [*borders[1:], None], strict=True)]
-
-
-def missing_end(file: DumpFile) -> DumpError | None:
-    """The fault of a multistream dump that was cut between two streams; None for any other file.
-
-    The tasks that read its ranges would not notice: each range is whole. A last stream that cannot be
-    decompressed is left to them.
-    """
-    offsets = bz2_stream_offsets(file.path)
-    if len(offsets) < 2:
-        return None
-    decoder, tail = bz2.BZ2Decompressor(), b""
-    with open(file.path, "rb") as stream:
-        stream.seek(offsets[-1])
-        while not decoder.eof and (data := stream.read(READ_BYTES)):
-            try:
-                tail = (tail + decoder.decompress(data))[-TAIL_BYTES:]
-            except OSError:
-                return None
-    if not decoder.eof or tail.rstrip().endswith(b"</mediawiki>"):
-        return None
-    return DumpError(file.path, file.size_bytes, "the file ends before </mediawiki>",
-                     "a complete MediaWiki XML export",
-                     "Download the file again and compare its checksum, or pass --salvage to take the whole "
-                     "pages in front of the fault.")
+    return [Split(file, wiki, start, end) for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
 def read_splits(batches: Iterable[pa.RecordBatch], splits: list[Split], n_buckets: int,
@@ -139,7 +121,12 @@ def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int) -> I
                 yield _batch(rows)
                 rows, n_bytes = [], 0
     except DumpError as error:
-        report = {"error": [error.found, error.expected, error.next_step], "offset": error.offset}
+        why = [error.found, error.expected, error.next_step]
+        if error.offset is None:
+            # The driver has opened the file: what keeps a task from it is the machine that the task runs on.
+            why[0] += f" (on worker {socket.gethostname()})"
+            why[2] = "Put the file where every Spark worker finds it under this path."
+        report = {"error": why, "offset": error.offset}
     report |= {"n_pages": n_pages, "rejects": rejects, "file": split.file.key}
     rows.append({"dump_file": split.file.key, "split": number, "report": json.dumps(report),
                  "page_ids": page_ids})

@@ -1,24 +1,27 @@
 """`units` → `embeddings`: one vector for each unit and encoder.
 
-What belongs here: which texts have no vector yet, and rows. What does not: encoding
-(`pipelines/models/encoder.py`). Equal texts are encoded once, and a text that moved to another unit keeps
-its vector: vectors go by (rendered_sha256, model). The encoder is loaded once a worker process and gets
-thousands of texts at a time, which it sorts by length: padding is what costs most.
+What belongs here: which texts have no vector yet, whether they are enough for bf16, and rows. What does not:
+encoding (`pipelines/models/encoder.py`). Equal texts are encoded once, and a text that moved to another unit
+keeps its vector: vectors go by (rendered_sha256, model), whatever precision made them. The encoder is loaded
+once a worker process and gets thousands of texts at a time, which it sorts by length.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
+from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.models.encoder import Encoder, load_encoder
+from pipelines.models.encoder_backend import precision_for
 from pipelines.schemas import EMBEDDINGS
-from pipelines.settings import DataFolder, Profile
+from pipelines.settings import DataFolder, Precision, Profile
 from spark_jobs.documents import arrow_fields, ddl, n_tasks
 from spark_jobs.stages import Session, Stage, session_of
 from spark_jobs.submit import run_stage
@@ -51,8 +54,7 @@ def refresh_embeddings(spark: Session, data: DataFolder, profile: Profile) -> St
 
     n_processed: texts that were encoded. Raises RunFailure when `units` or the encoder is missing.
     """
-    stage = Stage.start(data, "embeddings", ("units",), {
-        "encoder": profile.encoder, "max_tokens": profile.encoder_max_tokens})
+    stage = Stage.start(data, "embeddings", ("units",), profile)
     if done := stage.unchanged():
         return done
     load_encoder(profile.encoder, profile.encoder_max_tokens, threads=1)
@@ -63,14 +65,16 @@ def refresh_embeddings(spark: Session, data: DataFolder, profile: Profile) -> St
             *_KEYS, "doc_id", "source", "text", "rendered_sha256")
         if is_empty(data, "embeddings"):
             needed = units.withColumn(CHANGE, F.lit("insert"))
-            changes, n_encoded = _write(session, data, profile, needed, None, None)
+            changes, n_encoded, by = _write(session, data, profile, needed, None, None)
         else:
             stored = read_table(session, data, "embeddings")
             usable = _usable(stored, profile, trusted=stage.watermark() is not None)
             needed, removed = _needed(units, within(stored, due.documents), usable, profile)
-            changes, n_encoded = _write(session, data, profile, needed, removed, usable)
-        return stage.finish(changes, n_read=due.n_documents, n_processed=n_encoded,
-                            details={"vectors_reused": changes.n_inserted + changes.n_updated - n_encoded})
+            changes, n_encoded, by = _write(session, data, profile, needed, removed, usable)
+        # Vectors of both precisions may stand side by side, as near to each other as the encoder's check asks.
+        details = {"vectors_reused": changes.n_inserted + changes.n_updated - n_encoded,
+                   "encoded_by": "; ".join(sorted(by)) or "nothing to encode"}
+        return stage.finish(changes, n_read=due.n_documents, n_processed=n_encoded, details=details)
 
 
 def _usable(stored: DataFrame, profile: Profile, *, trusted: bool) -> DataFrame:
@@ -96,8 +100,11 @@ def _needed(units: DataFrame, stored: DataFrame, usable: DataFrame,
 
 
 def _write(spark: SparkSession, data: DataFolder, profile: Profile, needed: DataFrame,
-           removed: DataFrame | None, usable: DataFrame | None) -> tuple[RowChanges, int]:
-    """Find or make the vectors, write the rows; return the changes and how many texts were encoded."""
+           removed: DataFrame | None, usable: DataFrame | None) -> tuple[RowChanges, int, frozenset[str]]:
+    """Find or make the vectors, write the rows.
+
+    Returns the changes, how many texts were encoded, and by which back ends of the encoder.
+    """
     needed = needed.persist(StorageLevel.MEMORY_AND_DISK)
     texts = needed.select("rendered_sha256", "text").dropDuplicates(["rendered_sha256"])
     found = None
@@ -109,46 +116,67 @@ def _write(spark: SparkSession, data: DataFolder, profile: Profile, needed: Data
     texts = texts.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         n_texts = texts.count()
+        tasks = n_tasks(texts, n_texts, TEXTS_PER_TASK)
+        # A worker process goes from task to task, and loads the encoder once.
+        workers = min(tasks, spark.sparkContext.defaultParallelism)
+        precision = precision_for(profile.encoder_precision, math.ceil(n_texts / workers))
+        encoded_by = spark.sparkContext.accumulator(frozenset[str](), _Union())
         task = functools.partial(encode_texts, name=profile.encoder, max_tokens=profile.encoder_max_tokens,
-                                 batch=profile.encoder_batch)
-        vectors = texts.repartition(n_tasks(texts, n_texts, TEXTS_PER_TASK)).mapInArrow(
-            task, ddl(_VECTOR_COLUMNS))
+                                 batch_tokens=profile.encoder_batch_tokens, precision=precision,
+                                 encoded_by=encoded_by)
+        vectors = texts.repartition(tasks).mapInArrow(task, ddl(_VECTOR_COLUMNS))
         if found is not None:
             vectors = found.union(vectors)
         rows = needed.join(vectors, "rendered_sha256").withColumn("model", F.lit(profile.encoder)).select(
             *EMBEDDINGS.column_names, CHANGE)
         if removed is None:
             append_rows(data, "embeddings", rows.drop(CHANGE))
-            return RowChanges(n_inserted=rows_of_last_commit(data, "embeddings")), n_texts
+            changes = RowChanges(n_inserted=rows_of_last_commit(data, "embeddings"))
+            return changes, n_texts, encoded_by.value
         gone = removed.select(*EMBEDDINGS.column_names, F.lit("delete").alias(CHANGE))
-        return write_differences(spark, data, "embeddings", lambda: rows.union(gone)), n_texts
+        changes = write_differences(spark, data, "embeddings", lambda: rows.union(gone))
+        return changes, n_texts, encoded_by.value
     finally:
         needed.unpersist()
         texts.unpersist()
 
 
-def encode_texts(batches: Iterable[pa.RecordBatch], name: str, max_tokens: int,
-                 batch: int) -> Iterator[pa.RecordBatch]:
+class _Union(AccumulatorParam[frozenset[str]]):
+    """Sets that the tasks of a job add up to: a task that runs twice changes nothing."""
+
+    def zero(self, value: frozenset[str]) -> frozenset[str]:
+        return frozenset()
+
+    def addInPlace(self, value1: frozenset[str], value2: frozenset[str]) -> frozenset[str]:
+        return value1 | value2
+
+
+def encode_texts(batches: Iterable[pa.RecordBatch], name: str, max_tokens: int, batch_tokens: int,
+                 precision: Precision, encoded_by: Accumulator[frozenset[str]]) -> Iterator[pa.RecordBatch]:
     """(rendered_sha256, text) to vectors, thousands at a time; runs in a Python worker."""
-    # Spark runs one worker a core: more threads would only take the others' turn.
-    encoder = load_encoder(name, max_tokens, threads=1)
+    def encoded() -> pa.RecordBatch:
+        # Spark runs one worker a core: more threads would only take the others' turn.
+        encoder = load_encoder(name, max_tokens, threads=1, precision=precision)
+        encoded_by.add(frozenset((str(encoder.choice),)))
+        return _encoded(encoder, digests, texts, batch_tokens)
+
     digests: list[str] = []
     texts: list[str] = []
     for incoming in batches:
         digests += incoming.column("rendered_sha256").to_pylist()
         texts += incoming.column("text").to_pylist()
         if len(texts) >= TEXTS_AT_ONCE:
-            yield _encoded(encoder, digests, texts, batch)
+            yield encoded()
             digests, texts = [], []
     if texts:
-        yield _encoded(encoder, digests, texts, batch)
+        yield encoded()
 
 
-def _encoded(encoder: Encoder, digests: list[str], texts: list[str], batch: int) -> pa.RecordBatch:
+def _encoded(encoder: Encoder, digests: list[str], texts: list[str], batch_tokens: int) -> pa.RecordBatch:
     import numpy as np
     import pyarrow as pa
 
-    encoded = encoder.encode(texts, batch)
+    encoded = encoder.encode(texts, batch_tokens)
     n, dim = encoded.vectors.shape
     vectors = pa.ListArray.from_arrays(
         pa.array(np.arange(0, (n + 1) * dim, dim, dtype=np.int32)), pa.array(encoded.vectors.reshape(-1)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,14 +22,16 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines import storage
 from pipelines.documents.readers.dump import DumpError
+from pipelines.documents.readers.dump_end import missing_end
 from pipelines.documents.readers.siteinfo import SiteInfo
-from pipelines.dump_files import DumpFile, register_dump_files
+from pipelines.dump_files import DumpFile, refusals, register_dump_files
 from pipelines.errors import EspalierError
 from pipelines.schemas import DUMP_FILES, PAGES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, table_exists
-from spark_jobs.dumps import STAGED_DDL, Split, missing_end, plan_splits, read_splits, wiki_of
+from spark_jobs.dumps import STAGED_DDL, Split, find_borders, read_splits, splits_at, wiki_of
 from spark_jobs.stages import Session, Stage, session_of
 from spark_jobs.submit import parser, run
 from spark_jobs.tables import (
@@ -46,6 +49,8 @@ from spark_jobs.tables import (
     rows_of_last_commit,
     write_differences,
 )
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,10 @@ class _Reading:
     n_pages: dict[str, int] = field(default_factory=dict)
     """Pages of each file that was read; its keys are the good files."""
     rejects: list[Reject] = field(default_factory=list)
+    n_indexes: int = 0
+    """Files whose stream index told where to split them."""
+    index_faults: list[str] = field(default_factory=list)
+    """Why the index of a file was not believed; its streams were searched for then."""
 
 
 def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
@@ -105,13 +114,14 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
     RunFailure for what a table or another writer does.
     """
     given = register_dump_files(data, [os.fspath(path) for path in files])
-    stage = Stage.start(data, "pages", (), {})
+    stage = Stage.start(data, "pages", (), profile)
     known = _known(data, given, wiki)
     pending = [file for file in given if file.key not in known]
     if not pending and not full_snapshot:
         return IngestResult(stage.idle(), _outcomes(given, known, _Reading()))
     reading = _open(pending, wiki, salvage)
     if not reading.infos and not full_snapshot:
+        storage.append_rejects(data, refusals(reading.errors))
         return IngestResult(stage.idle(), _outcomes(given, known, reading))
     session = session_of(spark)
     for table in ("pages", "dump_files"):
@@ -126,9 +136,12 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
     finally:
         staged.unpersist()
     n_rejects = append_rejects(session, data, profile, reading.rejects)
+    if reading.errors:
+        n_rejects += storage.append_rejects(data, refusals(reading.errors)).n_inserted
     n_pages = sum(reading.n_pages.values())
     details = {"files_read": len(reading.n_pages), "files_known": len(known),
                "files_failed": len(reading.errors), "rejects": n_rejects,
+               "stream_indexes_used": reading.n_indexes, "stream_indexes_refused": len(reading.index_faults),
                "size_bytes": sum(file.size_bytes for file in pending if file.key in reading.n_pages)}
     result = stage.finish(changes, n_read=n_pages, n_processed=n_pages, details=details)
     return IngestResult(result, _outcomes(given, known, reading))
@@ -149,7 +162,7 @@ def _open(pending: list[DumpFile], wiki: str | None, salvage: bool) -> _Reading:
     for file in pending:
         try:
             info = wiki_of(file, wiki)
-            if cut := missing_end(file):
+            if cut := missing_end(file.path):
                 if not salvage:
                     raise cut
                 reading.cuts[file.key] = cut
@@ -163,8 +176,14 @@ def _stage(spark: SparkSession, pending: list[DumpFile], reading: _Reading, buck
            profile: Profile) -> DataFrame:
     """The rows of all splits, one task a split, kept on disk once they were read."""
     cores = spark.sparkContext.defaultParallelism
-    reading.splits = [split for file in pending if file.key in reading.infos
-                      for split in plan_splits(file, str(reading.infos[file.key].wiki), cores)]
+    for file in pending:
+        if file.key in reading.infos:
+            borders = find_borders(file, cores)
+            reading.splits += splits_at(file, str(reading.infos[file.key].wiki), borders)
+            reading.n_indexes += borders.index_path is not None
+            if borders.fault:
+                log.warning("%s is read without its stream index, %s", file.path, borders.fault)
+                reading.index_faults.append(borders.fault)
     if not reading.splits:
         return spark.createDataFrame([], STAGED_DDL)
     task = functools.partial(read_splits, splits=reading.splits, n_buckets=buckets,
@@ -185,10 +204,13 @@ def _judge(staged: DataFrame, reading: _Reading, salvage: bool) -> None:
             numbers = numbers[:numbers.index(faulty) + 1]
             error = DumpError(reading.splits[faulty].file.path, reports[faulty]["offset"],
                               *reports[faulty]["error"])
-            if not salvage or not any(reports[n]["n_pages"] for n in numbers):
+            if not salvage:
                 reading.errors[key] = error
                 continue
             reading.cuts[key] = error
+        if key in reading.cuts and not any(reports[n]["n_pages"] for n in numbers):
+            reading.errors[key] = reading.cuts.pop(key)
+            continue
         reading.taken += numbers
         reading.n_pages[key] = sum(reports[n]["n_pages"] for n in numbers)
         reading.rejects += [Reject("pages", *reject) for n in numbers for reject in reports[n]["rejects"]]

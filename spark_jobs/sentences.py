@@ -10,7 +10,6 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pipelines.documents.readers.wikitext import PARSER_VERSION
 from pipelines.documents.sentences import split_nodes
 from pipelines.documents.tree import Node
 from pipelines.schemas import SENTENCES
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 def refresh_sentences(spark: Session, data: DataFolder, profile: Profile) -> StageResult:
     """Split the documents whose nodes changed. Raises RunFailure when `tree_nodes` is missing."""
-    stage = Stage.start(data, "sentences", ("tree_nodes",), {"parser_version": PARSER_VERSION})
+    stage = Stage.start(data, "sentences", ("tree_nodes",), profile)
     if done := stage.unchanged():
         return done
     session = session_of(spark)
@@ -43,8 +42,8 @@ def refresh_sentences(spark: Session, data: DataFolder, profile: Profile) -> Sta
 
 
 def wiki_languages(data: DataFolder) -> dict[str, str]:
-    """Wiki → language code, as the dumps that were read say."""
-    rows = TableReader(data).rows("dump_files", ("wiki", "language"), order_by=("read_at",))
+    """Wiki → language code, as the dumps that were read say: of several the last by name, not by time."""
+    rows = TableReader(data).rows("dump_files", ("wiki", "language"), order_by=("dump_file",))
     return {row["wiki"]: row["language"] for row in rows if row["language"]}
 
 

@@ -14,10 +14,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.settings import Profile
+from pipelines.errors import RunFailure
+from pipelines.settings import CACHE_VARIABLE, DataFolder, Profile
 from spark_jobs.runtime import delta_jars, prepare_java
+from spark_jobs.tables import cause_line
+from spark_jobs.workers import check_workers
 
 MASTER_VARIABLE = "ESPALIER_SPARK_MASTER"
 LOG_LEVEL_VARIABLE = "ESPALIER_SPARK_LOG_LEVEL"
@@ -38,61 +44,90 @@ appender.console.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 # the cores that Python needs. Neither is right for a long run on a cluster.
 _FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+_TABLE_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+}
+
 
 def under_spark_submit() -> bool:
     """Whether this process was started by spark-submit, so that its JVM runs already."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def get_spark(profile: Profile, app_name: str = "espalier") -> SparkSession:
+def get_spark(profile: Profile, data: DataFolder | None = None, app_name: str = "espalier") -> SparkSession:
     """The session of this process, started on the first call.
 
-    The master is spark-submit's, else that of ESPALIER_SPARK_MASTER, else the profile's. Raises RunFailure
-    when Java or a jar is missing.
+    The master is spark-submit's, else that of ESPALIER_SPARK_MASTER, else the profile's. What the user's own
+    Spark configuration says (spark-submit's options, `spark-defaults.conf`) is kept, but for what the tables
+    need. data: the folder that a cluster's workers must see. Raises RunFailure when Java, a jar or the master
+    is missing, or a worker lacks something.
     """
     running = SparkSession.getActiveSession()
     if running is not None and not running.sparkContext._jsc.sc().isStopped():
         return running
     jars = [str(path) for path in delta_jars()]
-    builder = SparkSession.builder.appName(app_name)
-    if under_spark_submit():
-        _add_to_running_jvm(jars)
-    else:
-        master = os.environ.get(MASTER_VARIABLE) or profile.spark_master
-        builder = builder.master(master)
-        scratch = _scratch_folder()
-        os.environ["JAVA_HOME"] = str(prepare_java())
-        settings = {
-            "spark.driver.memory": profile.spark_driver_memory,
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={scratch / 'log4j2.properties'} "
-                                             + (_FAST_JVM if profile.name == "fast" else ""),
-            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        }
-        if master.startswith("local"):
-            os.environ["PYSPARK_PYTHON"] = sys.executable
-            settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-        else:
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        for key, value in settings.items():
+    launch = {} if under_spark_submit() else _launch_settings(profile)
+    try:
+        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(launch.items())))
+        given = dict(SparkConf().getAll())
+        defaults = {key: value for key, value in _default_settings(profile).items() if key not in given}
+        builder = SparkSession.builder.appName(app_name)
+        for key, value in {**defaults, **launch, **_TABLE_SETTINGS, **_with_jars(given, jars)}.items():
             builder = builder.config(key, value)
-    builder = builder.config("spark.jars", ",".join(jars))
-    for key, value in _sql_settings(profile).items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+        session = builder.getOrCreate()
+    except (PySparkException, Py4JJavaError) as error:
+        master = launch.get("spark.master", "")
+        raise RunFailure(
+            f"Spark master {master}" if not _is_local(master) else "Spark", cause_line(str(error)),
+            f"a session that starts, with memory for it and room in {tempfile.gettempdir()}",
+            "Remove the cause and run again (--debug: the whole trace).") from error
+    if not _is_local(str(session.sparkContext.master)):
+        try:
+            check_workers(session, profile, data)
+        except RunFailure:
+            session.stop()
+            raise
+    return session
 
 
-def _sql_settings(profile: Profile) -> dict[str, str]:
-    """Settings that hold wherever the JVM came from."""
+def _is_local(master: str) -> bool:
+    return master.startswith("local") or not master
+
+
+def _launch_settings(profile: Profile) -> dict[str, str]:
+    """What the driver's JVM is started with."""
+    master = os.environ.get(MASTER_VARIABLE) or profile.spark_master
+    scratch = _scratch_folder()
+    os.environ["JAVA_HOME"] = str(prepare_java())
     settings = {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
+        "spark.master": master,
+        "spark.driver.memory": profile.spark_driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={scratch / 'log4j2.properties'} "
+                                         + (_FAST_JVM if profile.name == "fast" else ""),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        # Said here, for Spark's launcher takes a session from Python for a shell and would switch it on.
         "spark.ui.showConsoleProgress": "false",
+    }
+    if _is_local(master):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        return settings | {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return settings
+
+
+def _default_settings(profile: Profile) -> dict[str, str]:
+    """Settings that hold unless the user's own Spark configuration says otherwise."""
+    settings = {
+        "spark.ui.enabled": "false",
         # A page has some 50 KB: Spark's 10,000 rows would be a batch of 500 MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(profile.arrow_batch_rows),
         "spark.sql.parquet.compression.codec": "zstd",
     }
+    if cache := os.environ.get(CACHE_VARIABLE):
+        # Workers look for models where the driver does.
+        settings[f"spark.executorEnv.{CACHE_VARIABLE}"] = cache
     if profile.name == "fast":
         # Small tables: fifty tasks to read a Delta log of ten lines, or 200 to join it, cost seconds.
         cores = str(max(2, len(os.sched_getaffinity(0))))
@@ -100,21 +135,23 @@ def _sql_settings(profile: Profile) -> dict[str, str]:
     return settings
 
 
-def _add_to_running_jvm(jars: list[str]) -> None:
-    """Put the jars on the class path of spark-submit's JVM, unless `--jars` or `--packages` did.
+def _with_jars(given: dict[str, str], jars: list[str]) -> dict[str, str]:
+    """Delta's jars on the class path of the running JVM, and in the list that Spark sends to the workers.
 
-    spark-submit loads the jars that it was given into a class loader that takes more of them; without this
-    every command line would have to repeat five paths.
+    The list begins with what `--jars`, `--packages` or `spark-defaults.conf` brought; if Delta is among it,
+    or comes with the Spark that is installed, that one counts. Spark loads such jars into a class loader that
+    takes more of them.
     """
-    from pyspark import SparkContext
-
-    SparkContext._ensure_initialized()
     jvm = SparkContext._jvm
     assert jvm is not None
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    if loader.getResource("io/delta/sql/DeltaSparkSessionExtension.class") is None:
+    found = loader.getResource("io/delta/sql/DeltaSparkSessionExtension.class")
+    if found is None:
         for jar in jars:
             loader.addURL(jvm.java.io.File(jar).toURI().toURL())
+    elif Path(jars[0]).parent.as_uri().removeprefix("file://") not in found.toString():
+        return {}
+    return {"spark.jars": ",".join([*filter(None, given.get("spark.jars", "").split(",")), *jars])}
 
 
 def _scratch_folder() -> Path:

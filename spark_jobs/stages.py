@@ -8,8 +8,6 @@ commit that it describes; losing one only costs a recomputation, because writes 
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import files
 from pipelines.errors import RunFailure
-from pipelines.settings import DataFolder
+from pipelines.settings import DataFolder, Profile
+from pipelines.stage_settings import stage_settings
 from pipelines.storage import TableReader
 from spark_jobs.tables import RowChanges, StageResult, table_version
 
@@ -43,11 +42,6 @@ def session_of(source: Session) -> SparkSession:
     return source if isinstance(source, SparkSession) else source.session
 
 
-def settings_sha256(settings: Mapping[str, Any]) -> str:
-    """Digest of the settings that a stage's rows depend on."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
 @dataclass(frozen=True)
 class Stage:
     """One table, the versions that it is derived from now, and what its rows depend on beside them.
@@ -59,12 +53,12 @@ class Stage:
     data: DataFolder
     table: str
     upstream: Mapping[str, int]
-    settings_sha256: str
+    settings: Mapping[str, Any]
     began: float
 
     @classmethod
     def start(cls, data: DataFolder, table: str, upstream: tuple[str, ...],
-              settings: Mapping[str, Any]) -> Stage:
+              profile: Profile) -> Stage:
         """The stage as it begins now."""
         versions = {}
         for name in upstream:
@@ -73,7 +67,7 @@ class Stage:
                 raise RunFailure(f"table {table}", f"no table {data.table(name)}", "the table it is made of",
                                  "Run the whole build: espalier build --data DIR --wikipedia FILE.")
             versions[name] = version
-        return cls(data, table, versions, settings_sha256(settings), time.perf_counter())
+        return cls(data, table, versions, stage_settings(table, profile), time.perf_counter())
 
     @property
     def _path(self) -> str:
@@ -89,7 +83,7 @@ class Stage:
         # A table that was removed, or restored to an older state, has nothing to do with the file.
         if not isinstance(stored, dict) or version is None or version < stored.get("version", 0):
             return None
-        return stored if stored.get("settings_sha256") == self.settings_sha256 else None
+        return stored if stored.get("settings") == self.settings else None
 
     def idle(self, **fields: Any) -> StageResult:
         """The result of a stage that did nothing."""
@@ -113,7 +107,7 @@ class Stage:
         version = table_version(self.data, self.table)
         assert version is not None
         files.write_json(self._path, {"upstream": dict(self.upstream), "version": version,
-                                      "settings_sha256": self.settings_sha256})
+                                      "settings": dict(self.settings)})
         result = StageResult(self.table, n_inserted=changes.n_inserted, n_updated=changes.n_updated,
                              n_deleted=changes.n_deleted, version=version, changed=bool(changes),
                              seconds=self.seconds)

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace,
         profile = profile_by_name(arguments.profile)
         data = DataFolder.at(arguments.data)
         with build_lock(data):
-            for result in work(get_spark(profile), data, profile):
+            for result in work(get_spark(profile, data), data, profile):
                 print(json.dumps(asdict(result)), flush=True)
     except EspalierError as error:
         print(f"espalier: {error}", file=sys.stderr)

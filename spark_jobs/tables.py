@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from pipelines.errors import RunFailure
 from pipelines.schemas import TABLES, Table, describe
 from pipelines.settings import DataFolder, Profile
-from pipelines.storage import BUCKETS_PROPERTY, RETENTION, SAMPLE_CHARACTERS, TableReader, table_exists
+from pipelines.storage import BUCKETS_PROPERTY, LOG_PROPERTIES, SAMPLE_CHARACTERS, TableReader, table_exists
 
 CONFLICT_RETRIES = 3
 CAUSE_CHARACTERS = 500
@@ -120,9 +120,7 @@ def _create_statement(table: Table, path: str, buckets: int) -> str:
         for c in table.columns)
     properties = {
         "delta.enableChangeDataFeed": "true",
-        # The log is what releases read back in time: clean-up goes by kept releases, not by age.
-        "delta.logRetentionDuration": RETENTION,
-        "delta.deletedFileRetentionDuration": RETENTION,
+        **LOG_PROPERTIES,
         **{f"delta.constraints.{name}": rule for name, rule in table.constraints().items()},
     }
     if table.partition_by:
@@ -248,12 +246,12 @@ def _explained(name: str) -> Iterator[None]:
     except _conflicts():
         raise
     except (PySparkException, Py4JJavaError) as error:
-        raise RunFailure(f"table {name}", _cause(str(error)), "rows that Spark can make and Delta accepts",
+        raise RunFailure(f"table {name}", cause_line(str(error)), "rows that Spark can make and Delta accepts",
                          "Nothing was committed. Remove the cause and run again (--debug: the whole trace)."
                          ) from error
 
 
-def _cause(trace: str) -> str:
+def cause_line(trace: str) -> str:
     """The line of a Java or Python trace that says why: Delta's own message, else the last exception."""
     if match := re.search(r"\[DELTA_[\w.]+\][^\n]*(?:\n - [^\n]*)*", trace):
         return " ".join(match[0].split())[:CAUSE_CHARACTERS]

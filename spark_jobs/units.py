@@ -28,18 +28,13 @@ from spark_jobs.tables import StageResult, ensure_table, read_table, within, wri
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PASSAGE_VERSION = 1
-"""Raised when `make_passages` cuts otherwise: all passages are then made again."""
-
 
 def refresh_units(spark: Session, data: DataFolder, profile: Profile) -> StageResult:
     """Make the passages of the documents whose nodes, sentences or title changed.
 
     Raises RunFailure when an upstream table or the token counter is missing.
     """
-    stage = Stage.start(data, "units", ("tree_nodes", "sentences"), {
-        "passage_version": PASSAGE_VERSION, "passage_words": profile.passage_words,
-        "token_counter": profile.token_counter})
+    stage = Stage.start(data, "units", ("tree_nodes", "sentences"), profile)
     if done := stage.unchanged():
         return done
     load_token_counter(profile.token_counter)

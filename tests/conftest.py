@@ -51,7 +51,7 @@ def spark(profile: Profile) -> Iterator[SparkSession]:
     """The one session of the test run, with the settings that a build has."""
     from spark_jobs.session import get_spark
 
-    session = get_spark(profile, "espalier tests")
+    session = get_spark(profile, app_name="espalier tests")
     yield session
     session.stop()
 

@@ -24,12 +24,15 @@ RULES_VERSION = 1
 class Rule:
     """A rule of one table. Rows that break it are named.
 
-    tolerance: the share of the table's rows that may break it before the release is blocked.
+    The release is blocked when more than the share `tolerance` of the table's rows break it, in more than
+    `spared_documents` documents. One odd page has many rows, and in a small corpus they are a large share: what
+    breaks a rule in a few documents alone is told, and holds nothing back.
     """
 
     name: str
     meaning: str
     tolerance: float = 0.0
+    spared_documents: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ TABLE_RULES: dict[str, TableRules] = {
         Rule("lies_within_parent", "Parents come before children: a node lies in the range of its parent, "
                                    "and its path is its parent's with one number more"),
         Rule("range_matches_text", "begin and end span as many characters as the text has"),
-        Rule("no_markup_residue", "No wikitext markup is left in visible text", tolerance=1 / 2000),
+        Rule("no_markup_residue", "No wikitext markup is left in visible text", tolerance=1 / 2000,
+             spared_documents=2),
     )),
     "sentences": TableRules(("tree_nodes",), (
         _IN_ITS_BUCKET,

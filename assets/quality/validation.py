@@ -68,6 +68,7 @@ def check_table(table: str, candidate: Candidate) -> list[RuleResult]:
     """
     from assets.quality.frames import fault_frame
 
+    _forget_old_results(_home(candidate.data) / "validations" / table)
     frame = fault_frame(table, candidate).persist()
     try:
         results = _validate(candidate.data, table, frame)
@@ -85,7 +86,6 @@ def build_data_docs(data: DataFolder) -> str:
     """Build the pages of Data Docs unless nothing was judged since; return the path of their first page."""
     home = data_docs_folder(data)
     if _docs_are_stale(data).exists():
-        _forget_old_results(_home(data) / "validations")
         shutil.rmtree(home, ignore_errors=True)
         _context(data).build_data_docs()
         _docs_are_stale(data).unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def data_docs_folder(data: DataFolder) -> Path:
 
 def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
     gx, context = great_expectations(), _context(data)
-    suite = context.suites.add_or_update(build_suite(table))
+    suite = context.suites.add_or_update(build_suite(table, _spared_shares(table, frame)))
     asset = context.data_sources.add_spark("candidate", persist=False).add_dataframe_asset(table)
     definition = context.validation_definitions.add_or_update(gx.ValidationDefinition(
         name=table, data=asset.add_batch_definition_whole_dataframe("all_rows"), suite=suite))
@@ -110,8 +110,23 @@ def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
     return [_rule_result(name, by_rule[name]) for name in rule_names(table)]
 
 
-def build_suite(table: str) -> Any:
-    """The `ExpectationSuite` of a table: emptiness and key from its schema, the rest from its rules."""
+def _spared_shares(table: str, frame: Any) -> dict[str, float]:
+    """Rule → share of the rows that break it, for rules that so few documents break that it holds nothing back."""
+    shares: dict[str, float] = {}
+    for rule in TABLE_RULES[table].rules:
+        if rule.spared_documents:
+            failing = frame.where(f"`{rule.name}` IS NOT NULL")
+            if failing.select("doc_id").distinct().count() <= rule.spared_documents:
+                # Half a row more, so that no rounding decides.
+                shares[rule.name] = (failing.count() + 0.5) / max(1, frame.count())
+    return shares
+
+
+def build_suite(table: str, spared: Mapping[str, float] | None = None) -> Any:
+    """The `ExpectationSuite` of a table: emptiness and key from its schema, the rest from its rules.
+
+    spared: rule → share of the rows that may break it, where that is more than the rule's own tolerance.
+    """
     gx = great_expectations()
     gxe = gx.expectations
 
@@ -122,8 +137,9 @@ def build_suite(table: str) -> Any:
     expectations = [
         gxe.ExpectColumnValuesToBeUnique(column=key[0], **described(KEY_RULE)) if len(key) == 1
         else gxe.ExpectCompoundColumnsToBeUnique(column_list=key, **described(KEY_RULE)),
-        *(gxe.ExpectColumnValuesToBeNull(column=rule.name, mostly=1 - rule.tolerance, **described(rule.name))
-          for rule in TABLE_RULES[table].rules)]
+        *(gxe.ExpectColumnValuesToBeNull(
+            column=rule.name, mostly=1 - max(rule.tolerance, (spared or {}).get(rule.name, 0.0)),
+            **described(rule.name)) for rule in TABLE_RULES[table].rules)]
     if ROWS_RULE in rule_names(table):
         expectations.insert(0, gxe.ExpectTableRowCountToBeBetween(min_value=1, **described(ROWS_RULE)))
     return gx.ExpectationSuite(table, expectations=expectations)
@@ -193,11 +209,13 @@ def _context(data: DataFolder) -> Any:
 
 
 def _forget_old_results(validations: Path) -> None:
-    """Keep the newest results of each table: Data Docs renders all that it finds."""
-    for table in (folder for folder in validations.iterdir() if folder.is_dir()):
-        runs = sorted((run for run in table.glob("*/*") if run.is_dir()), key=lambda run: run.name)
-        for old in runs[:-KEPT_RESULTS]:
-            shutil.rmtree(old)
+    """Leave room for one more result of a table: Data Docs renders all that it finds.
+
+    They are named by time: the one that comes stays, even if the clock has gone back since the others.
+    """
+    runs = sorted((run for run in validations.glob("*/*") if run.is_dir()), key=lambda run: run.name)
+    for old in runs[:max(0, len(runs) - KEPT_RESULTS + 1)]:
+        shutil.rmtree(old)
 
 
 def _pinned(table: str, versions: Mapping[str, int]) -> dict[str, int]:

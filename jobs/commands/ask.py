@@ -19,6 +19,7 @@ from jobs.arguments import (
     method_help,
     read_assignments,
 )
+from pipelines.evaluation.metrics import route_counts
 
 if TYPE_CHECKING:
     from pipelines.api import Answer
@@ -28,6 +29,8 @@ examples:
   espalier ask --data data "Which zoo was the first to keep an aardvark?"
   espalier ask --data data --method flat_hybrid --budget 300 "What is albedo?"
   espalier ask --data data --method rdr2+fill --set expand_iterations=3 --json "Who was Ayn Rand?"
+  espalier ask --data data --router local --set decode=score --reader default "What is albedo?"
+  espalier ask --data data --router http://127.0.0.1:8000/v1#MODEL --reader http://127.0.0.1:8000/v1#MODEL "…"
 """
 MOST_WIDTH = 100
 QUOTED = 60
@@ -40,7 +43,8 @@ def add_parser(subparsers: Any) -> None:
 
     parser = subparsers.add_parser(
         "ask", help="find evidence for a question, with citations",
-        description="Find evidence for a question within a budget of tokens and print it with its citations.",
+        description="Find evidence for a question within a budget of tokens and print it with its citations; "
+                    "a reader answers from it.",
         epilog=f"{method_help()}\n{EXAMPLES}", formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_argument(parser)
     parser.add_argument("--method", default="rdr2", metavar="NAME",
@@ -62,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
     corpus = Corpus.open(args.data, args.release)
     answer = corpus.ask(args.question, method=args.method, budget=args.budget, k=args.k, router=args.router,
                         source=args.source, titles=args.titles, reader=args.reader, options=options)
-    print(json.dumps(answer.to_json(), ensure_ascii=False) if args.json else readable(answer))
+    print(json.dumps(answer.to_json(), ensure_ascii=False) if args.json else readable(answer, args.k))
     return 0
 
 
-def readable(answer: Answer) -> str:
+def readable(answer: Answer, k: int | None = None) -> str:
     """The answer for a terminal: the context, the citations by document, and what it cost."""
     lines = [f"Question: {answer.question}"]
     if answer.answer is not None:
@@ -74,14 +78,40 @@ def readable(answer: Answer) -> str:
     if answer.evidence:
         lines += ["", _wrapped(answer.context), "", "Citations (`espalier show URI` prints the words):"]
     else:
-        lines += ["", "No evidence found: the method refuses. Try --method flat, a larger --k, other words."]
+        lines += ["", _why_empty(answer, k)]
     for number, item in enumerate(answer.evidence, start=1):
         lines.append(f"[{number}] {item.title} ({item.doc_id}, score {item.score:.3f})")
         for citation in item.citations:
             lines.append(f"    {citation.uri}  {textwrap.shorten(citation.quote, QUOTED, placeholder=' …')}")
     lines += ["", f"{answer.method}, release {answer.release}: {answer.context_tokens} of "
-                  f"{answer.budget_tokens} tokens, {answer.llm_calls} model calls, {answer.latency_s:.2f} s"]
+                  f"{answer.budget_tokens} tokens, {_costs(answer)}, {answer.latency_s:.2f} s"]
     return "\n".join(lines)
+
+
+def _why_empty(answer: Answer, k: int | None) -> str:
+    """Whether there is no evidence, no room for it, or none was asked for."""
+    if k == 0:
+        return "No evidence: --k 0 retrieves nothing. Give a larger one."
+    if any(step["step"] == "pack" and step["n_pieces"] for step in answer.trace):
+        return (f"No evidence: nothing of what was found fits into --budget {answer.budget_tokens}. "
+                "Give a larger one.")
+    return "No evidence found: the method refuses. Try --method flat, a larger --k, other words."
+
+
+def _costs(answer: Answer) -> str:
+    """What models took, and what of them did not work."""
+    if not answer.llm_calls and not answer.fallbacks:
+        return "0 model calls"
+    told = [f"{answer.llm_calls} model calls ({answer.tokens_in:,} tokens in, {answer.tokens_out:,} out)"]
+    if answer.cost_usd:
+        told.append(f"${answer.cost_usd:.4f}")
+    counts = route_counts(answer.trace)
+    told += [f"{counts[name]} {name}" for name in ("expelled", "collapsed") if counts[name]]
+    if answer.fallbacks:
+        reasons = [step["failure"] for step in answer.trace if step.get("failure")]
+        because = f" ({reasons[0]})" if reasons else ""
+        told.append(f"{answer.fallbacks} decided by the similarity router instead{because}")
+    return ", ".join(told)
 
 
 def _wrapped(text: str) -> str:

@@ -24,6 +24,7 @@ from pipelines.errors import UserError
 
 if TYPE_CHECKING:
     from assets.stages import StageEvent
+    from pipelines.evaluation.datasets import QuestionSet
 
 EXAMPLES = """\
 examples:
@@ -34,6 +35,7 @@ questions file, one JSON object a line:
   {"id": "q1", "question": "…", "answers": ["alias", "other alias"],
    "evidence": [{"title": "Article", "section": ["Heading"], "quote": "verbatim words"}],
    "type": "fact", "split": "dev", "derived": false}
+  A line that is none of this is left out, told, counted and kept in the table rejects.
   A list of lists in "answers" gives the aliases of each required answer; empty lists: not answerable.
 """
 SHOWN = (
@@ -42,6 +44,13 @@ SHOWN = (
     ("ndcg_at_10", "nDCG@10", 3, 1), ("section_entropy", "SE", 2, 1), ("eace", "EACE", 2, 1),
     ("latency_p50_s", "p50 ms", 0, 1000), ("latency_p95_s", "p95 ms", 0, 1000),
 )
+SHOWN_WHERE_ANY = (
+    ("answer_em", "EM", 3, 1), ("answer_f1", "answer F1", 3, 1), ("llm_calls", "calls", 1, 1),
+    ("expelled", "expelled", 2, 1), ("collapsed", "collapsed", 2, 1), ("fallbacks", "fallbacks", 2, 1),
+)
+"""Columns that are there where a reader or a language model took part."""
+TOLD_LINES = 3
+"""Bad lines of a questions file that are told one by one."""
 COMPARED = ("evidence_recall", "evidence_f1", "answer_in_context")
 
 
@@ -79,13 +88,14 @@ def run(args: argparse.Namespace) -> int:
     from training.evaluate import make_options
 
     data = DataFolder.at(args.data)
-    questions = load_questions(args.questions.absolute(), args.dataset)
+    questions = load_questions(args.questions.absolute(), args.dataset, skip_bad=True)
     options = make_options(
         methods=_names(args.methods), budget_tokens=args.budget, k=args.k, router=args.router,
         reader=args.reader, set=read_assignments(args.options), release=args.release,
         curve_budgets=_budgets(args.curve))
     _check_out(args.out)
     current_release(data)
+    _tell_bad_lines(args.questions, questions)
     for name, n_lines in sorted(questions.unknown_fields.items()):
         print(f"espalier: questions file {args.questions}: field {name!r} of {n_lines} lines is not part of "
               "the format and is not used", file=sys.stderr)
@@ -103,6 +113,17 @@ def run(args: argparse.Namespace) -> int:
     print(f"result  {args.out}\nreport  {data.reports}/evaluation-{questions.name}.html\n"
           f"MLflow  experiment evaluation/{questions.name} in {data.mlflow_uri}")
     return 0
+
+
+def _tell_bad_lines(path: Path, questions: QuestionSet) -> None:
+    """Say which lines are left out: the first ones with their reasons, all of them as a number."""
+    for line in questions.bad_lines[:TOLD_LINES]:
+        where = f", field {line.place}" if line.place else ""
+        print(f"espalier: questions file {path}, line {line.number}{where}: {line.found}; expected "
+              f"{line.expected}. The line is left out.", file=sys.stderr)
+    if questions.bad_lines:
+        print(f"espalier: questions file {path}: {len(questions.bad_lines)} lines hold no valid question and "
+              f"are in the table rejects; {len(questions.questions)} questions are asked", file=sys.stderr)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -143,11 +164,14 @@ class Screen:
 
     def __call__(self, event: StageEvent) -> None:
         asked, of = event.facts.get("asked"), event.facts.get("of")
+        n_questions = event.facts.get("questions")
         if self._live is None:
-            if event.state == "done" and of:
-                print(f"{event.name}: {of} questions asked", file=self._stream, flush=True)
+            if event.state == "done" and of and n_questions:
+                n_budgets = of // n_questions
+                under = f" under each of {n_budgets} budgets" if n_budgets > 1 else ""
+                print(f"{event.name}: {n_questions} questions asked{under}", file=self._stream, flush=True)
             return
-        self._live.update(f"{event.name} {asked} of {of}" if of else f"{event.name} …")
+        self._live.update(f"{event.name} {asked} of {of} asks" if of else f"{event.name} …")
         if event.name == "predictions" and event.state != "running":
             self._live.stop()
         else:
@@ -159,20 +183,25 @@ def print_comparison(result: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    means = result["methods"].values()
+    answered = any(values["answer_em"] is not None for values in means)
+    modelled = any(values["llm_calls"] or values.get("fallbacks") for values in means)
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=140)
+        console = Console(highlight=False, width=200 if answered or modelled else 140)
     settings = result["settings"]
     table = Table(title=f"{result['dataset']}: {result['n_questions']} questions, release "
                         f"{settings['release']}, budget {settings['budget_tokens']} tokens "
                         f"({settings['token_counter']})", title_justify="left", title_style="bold")
     table.add_column("method")
-    for title in ("ctx tokens", *(title for _, title, _, _ in SHOWN)):
+    shown = [*SHOWN[:4], *(SHOWN_WHERE_ANY[:2] if answered else ()), *SHOWN[4:],
+             *(SHOWN_WHERE_ANY[2:] if modelled else ())]
+    for title in ("ctx tokens", *(title for _, title, _, _ in shown)):
         table.add_column(title, justify="right")
     for method, values in result["methods"].items():
         table.add_row(method, f"{values['context_tokens']:.0f}", *(
             "–" if values[name] is None else f"{values[name] * factor:.{digits}f}"
-            for name, _, digits, factor in SHOWN))
+            for name, _, digits, factor in shown))
     console.print(table)
     rows = [row for row in result["differences"] if row["metric"] in COMPARED]
     if not rows:

@@ -63,6 +63,8 @@ def print_status(status: Status) -> None:
     size = "on an object store" if status.folder_bytes is None else _size(status.folder_bytes)
     print(f"disk     {size}, {_size(status.free_bytes)} free")
     print(f"pending  {', '.join(status.pending_files) or 'no dump file waits'}")
+    for path, reason in status.refused_files.items():
+        print(f"refused  {path}: {reason}")
     if status.tables:
         print(f"\n{'table':<12} {'version':>7} {'released':>8} {'rows':>12} {'size':>10}  state")
     for table in status.tables:

@@ -3,8 +3,9 @@
 What belongs here: reading a JSON Lines file into `Question` rows, the digest of a set, and the rows of the
 table `questions`. What does not: metrics, and how a table is written (`pipelines/storage.py`).
 
-A set is used as a whole or not at all: `load_questions` raises on the first bad line. For a table,
-`read_lines` gives the good rows and what is wrong with each bad one, so that it can go to `rejects`.
+By default a set is used as a whole or not at all: `load_questions` raises on the first bad line. With
+`skip_bad` the good lines are the set, and it carries what is wrong with each bad one, so that it can go to
+`rejects` and be counted.
 """
 
 from __future__ import annotations
@@ -87,11 +88,20 @@ class QuestionSet:
     path: str = ""
     unknown_fields: Mapping[str, int] = field(default_factory=dict)
     """Fields that the format does not have, with the number of lines that carry them; they are not used."""
+    bad_lines: tuple[BadLine, ...] = ()
+    """Lines of the file that hold no valid question and were left out."""
 
     @property
     def digest(self) -> str:
         rows = sorted(json.dumps(q.to_json(), sort_keys=True, ensure_ascii=True) for q in self.questions)
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+
+    def rejects(self) -> list[dict[str, Any]]:
+        """Rows of the table `rejects`: each bad line by set, file and number, with its reason."""
+        name = Path(self.path).name.encode(errors="backslashreplace").decode()
+        return [{"table": "questions", "source_ref": f"{self.name}:{name}:{line.number}", "reason": line.reason,
+                 "detail": f"{f'field {line.place}: ' if line.place else ''}{line.found}; expected {line.expected}",
+                 "sample": line.sample} for line in self.bad_lines]
 
     def table_rows(self) -> list[dict[str, Any]]:
         """Rows of the table `questions`."""
@@ -103,15 +113,16 @@ class QuestionSet:
         return rows
 
 
-def load_questions(path: str | Path, name: str | None = None) -> QuestionSet:
+def load_questions(path: str | Path, name: str | None = None, *, skip_bad: bool = False) -> QuestionSet:
     """Read a questions file. The set's name is `name`, else the file's without its ending.
 
-    Raises UserError naming file, line and field when a line is not a valid question, two lines share an
-    id, the file is missing or holds no question.
+    skip_bad: leave out lines that are not a valid question, or whose id an earlier line has, as long as one
+    is left; they are in `bad_lines`. Raises UserError naming file, line and field of the first one otherwise,
+    and when the file is missing or holds no question.
     """
     name = check_dataset_name(name if name is not None else _name_of(path))
     questions, bad_lines, unknown = read_lines(path)
-    if bad_lines:
+    if bad_lines and not (skip_bad and questions):
         first = bad_lines[0]
         more = f" ({len(bad_lines) - 1} more bad lines)" if len(bad_lines) > 1 else ""
         where = f", field {first.place}" if first.place else ""
@@ -119,7 +130,7 @@ def load_questions(path: str | Path, name: str | None = None) -> QuestionSet:
                         first.expected, _FORMAT_HELP)
     if not questions:
         raise UserError(f"questions file {path}", "no question in it", "at least one line", _FORMAT_HELP)
-    return QuestionSet(name, tuple(questions), str(path), unknown)
+    return QuestionSet(name, tuple(questions), str(path), unknown, tuple(bad_lines))
 
 
 def check_dataset_name(name: str) -> str:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipelines.evaluation.datasets import GoldEvidence, Question
 from pipelines.evaluation.normalise import (
@@ -128,6 +129,7 @@ def question_metrics(question: Question, prediction: Prediction,
     covered = answers_in_text(question.answers, prediction.context)
     read = prediction.answer is not None and bool(question.answers)
     refused = is_refusal(prediction.answer, len(prediction.evidence))
+    routed = {name: float(value) for name, value in route_counts(prediction.trace).items()}
     return {
         "evidence_recall": None if evidence is None else evidence.recall,
         "evidence_precision": None if evidence is None else evidence.precision,
@@ -140,8 +142,22 @@ def question_metrics(question: Question, prediction: Prediction,
         "refusal_rate_answerable": None if question.is_unanswerable else float(refused),
         "context_tokens": float(prediction.context_tokens), "llm_calls": float(prediction.llm_calls),
         "tokens_in": float(prediction.tokens_in), "tokens_out": float(prediction.tokens_out),
-        "cost_usd": prediction.cost_usd, "latency_s": prediction.latency_s,
+        "cost_usd": prediction.cost_usd, **routed, "latency_s": prediction.latency_s,
     }
+
+
+def route_counts(trace: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """What a trace says of routing and of models: actions expelled, outputs collapsed, turns that the fallback
+    decided, answers of models that came from the cache, and requests sent again.
+
+    Unknown ids count as expelled: in both cases an action on a node that it cannot be taken on.
+    """
+    def total(*names: str) -> int:
+        return sum(int(step.get(name) or 0) for step in trace for name in names)
+
+    return {"expelled": total("expelled", "unknown"), "collapsed": total("collapsed"),
+            "fallbacks": total("used_fallback"), "llm_cache_hits": total("cache_hits"),
+            "llm_retries": total("retries")}
 
 
 def summarise(rows: Iterable[Mapping[str, float | None]]) -> tuple[dict[str, float | None], dict[str, int]]:

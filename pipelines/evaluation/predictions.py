@@ -8,6 +8,7 @@ the metrics themselves.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,7 +95,7 @@ class Prediction:
             evidence=tuple(_evidence(entry) for entry in answer["evidence"]), pieces=pieces,
             answer=answer["answer"], trace=tuple(answer["trace"]), llm_calls=answer["llm_calls"],
             tokens_in=answer["tokens_in"], tokens_out=answer["tokens_out"], latency_s=answer["latency_s"],
-            cost_usd=answer.get("cost_usd", 0.0))
+            cost_usd=math.fsum(step.get("cost_usd") or 0.0 for step in answer["trace"]))
 
     def table_row(self, run_id: str, dataset: str, metrics: Mapping[str, float | None]) -> dict[str, Any]:
         """A row of the table `predictions`. Metrics without a value are left out of its map."""

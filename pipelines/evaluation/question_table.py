@@ -11,11 +11,25 @@ from typing import Any
 from pipelines.errors import UserError
 from pipelines.evaluation.datasets import GoldEvidence, Question, QuestionSet
 from pipelines.settings import DataFolder
-from pipelines.storage import TableReader, Written, merge_rows, open_table, sql_in, sql_text, table_exists
+from pipelines.storage import (
+    TableReader,
+    Written,
+    append_rejects,
+    merge_rows,
+    open_table,
+    sql_in,
+    sql_text,
+    table_exists,
+)
 
 
 def write_question_set(data: DataFolder, questions: QuestionSet) -> Written:
-    """Make the table hold exactly this set under its name; rows that are equal are not written again."""
+    """Make the table hold exactly this set under its name; rows that are equal are not written again.
+
+    Lines of its file that are no questions go to `rejects`.
+    """
+    if questions.bad_lines:
+        append_rejects(data, questions.rejects())
     written = merge_rows(data, "questions", questions.table_rows())
     of_set = f"dataset = {sql_text(questions.name)}"
     kept = {question.question_id for question in questions.questions}

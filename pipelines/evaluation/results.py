@@ -229,6 +229,9 @@ def _not_measured(questions: QuestionSet, methods: Mapping[str, Mapping[str, Any
     if without := sum(not question.evidence for question in questions.questions):
         lines.append(f"Evidence metrics of {without} of {len(questions.questions)} questions, which have no "
                      "gold evidence: they are left out of those means.")
+    if any(values.get("llm_cache_hits") for values in methods.values()):
+        lines.append("Latency of language models: some of their answers came from the cache (llm_cache_hits), "
+                     "while calls, tokens and cost count them in full.")
     lines.append("Ranks beyond the budget: Recall@k, nDCG@k and MRR rank the sections of the context only.")
     lines.append("Cost of building trees, vectors and indexes: only the queries are timed.")
     if questions.unknown_fields:

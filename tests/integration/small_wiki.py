@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
+
+from pipelines.documents.readers.dump import Page
 
 PAGES = {
     1: ("Aspen", "'''Aspen''' is a tree of [[birch]] woods. Its leaves tremble in the wind.\n\n"
@@ -39,4 +41,15 @@ def write_wiki(path: Path, texts: Mapping[int, str] | None = None, revision: int
             f"<id>{revision * 100 + page_id}</id><timestamp>2026-01-0{revision}T00:00:00Z</timestamp>"
             f'<text xml:space="preserve">{escape(wikitext)}</text></revision></page>\n')
     path.write_text(_HEAD + "".join(pages) + "</mediawiki>\n", encoding="utf-8")
+    return path
+
+
+def write_pages(path: Path, pages: Iterable[Page]) -> Path:
+    """Write pages that were read from a dump, changed or not, as a dump of the same wiki."""
+    xml = (f"<page><title>{escape(page.title)}</title><ns>{page.namespace}</ns><id>{page.page_id}</id>"
+           f"{f'<redirect title={quoteattr(page.redirect_to)}/>' if page.redirect_to else ''}"
+           f"<revision><id>{page.revision_id}</id><timestamp>2015-01-01T00:00:00Z</timestamp>"
+           f'<text xml:space="preserve">{escape(page.text or "")}</text></revision></page>\n' for page in pages)
+    head = _HEAD.replace("treewiki", "enwiki").replace("tree.example", "en.example")
+    path.write_text(head + "".join(xml) + "</mediawiki>\n", encoding="utf-8")
     return path

@@ -2,13 +2,20 @@
 
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from pipelines import dump_files
-from pipelines.dump_files import register_dump_files, registered_dump_files
-from pipelines.errors import UserError
+from pipelines.dump_files import (
+    dump_file_key,
+    known_dump_file,
+    register_dump_files,
+    registered_dump_files,
+    take_dump_files,
+)
+from pipelines.errors import UserError, UserErrors
 from pipelines.settings import DataFolder
 
 
@@ -49,3 +56,69 @@ def test_a_bad_path_is_named_and_nothing_is_remembered(data: DataFolder, tmp_pat
     with pytest.raises(UserError, match=r"bad\.xml"):
         register_dump_files(data, [good, bad])
     assert registered_dump_files(data) == {}
+
+
+def test_what_stands_beside_dumps_is_passed_over_with_a_reason_each(data: DataFolder, tmp_path: Path) -> None:
+    good = tmp_path / "good.xml"
+    good.write_bytes(b"x")
+    (tmp_path / "folder.xml").mkdir()
+    (tmp_path / "loop.xml").symlink_to(tmp_path / "loop.xml")
+    (tmp_path / "nowhere.xml").symlink_to(tmp_path / "gone")
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.xml"))
+    odd.write_bytes(b"x")
+    taken, refused = take_dump_files(data, [tmp_path / "folder.xml", good, tmp_path / "loop.xml",
+                                            tmp_path / "nowhere.xml", odd])
+    assert [file.path for file in taken] == [str(good)]
+    assert [(error.subject.rpartition("/")[2], error.found) for error in refused] == [
+        ("folder.xml", "a folder"), ("loop.xml", "Too many levels of symbolic links"),
+        ("nowhere.xml", "No such file or directory"), ("\\xff.xml", "its name is not UTF-8")]
+    assert list(registered_dump_files(data).values()) == taken
+
+
+def test_every_path_that_does_not_exist_is_named_before_anything_is_remembered(
+        data: DataFolder, tmp_path: Path) -> None:
+    good = tmp_path / "good.xml"
+    good.write_bytes(b"x")
+    named = r"2 dump files: dump .*/a\.xml: No such.*; dump .*/b\.xml: No such"
+    with pytest.raises(UserErrors, match=named) as caught:
+        take_dump_files(data, [good, tmp_path / "a.xml", tmp_path / "b.xml"])
+    assert len(caught.value.errors) == 2
+    assert registered_dump_files(data) == {}
+
+
+@pytest.mark.parametrize(("name", "key"), [
+    ("a\nb.xml", "a_b.xml-0123abcd"), ("dots...xml", "dots_xml-0123abcd"), ("-x.xml", "-x.xml-0123abcd"),
+    ("x" * 255, "x" * 150 + "-0123abcd"), ("Größe 📚.xml", "Größe 📚.xml-0123abcd")])
+def test_a_key_is_one_that_dagster_takes(name: str, key: str) -> None:
+    assert dump_file_key(name, "0123abcdef") == key
+
+
+def test_a_file_is_known_by_size_and_time_without_being_read(data: DataFolder, tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = tmp_path / "wiki.xml"
+    dump.write_bytes(b"one")
+    assert known_dump_file(data, dump) is None
+    [file] = register_dump_files(data, [dump])
+    monkeypatch.setattr(dump_files.hashlib, "file_digest", lambda *_: pytest.fail("hashed"))
+    assert known_dump_file(data, dump) == file
+    os.utime(dump, ns=(0, file.changed_ns - 10 ** 15))
+    assert known_dump_file(data, dump) is None
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"k": {"path": "x"}}', b"\xff"])
+def test_a_damaged_register_only_costs_hashing_again(data: DataFolder, tmp_path: Path, content: bytes) -> None:
+    dump = tmp_path / "wiki.xml"
+    dump.write_bytes(b"one")
+    [file] = register_dump_files(data, [dump])
+    (data.state / "dump_files.json").write_bytes(content)
+    assert registered_dump_files(data) == {}
+    assert register_dump_files(data, [dump]) == [file]
+
+
+def test_two_that_register_at_once_both_stay_registered(data: DataFolder, tmp_path: Path) -> None:
+    dumps = [tmp_path / f"{n}.xml" for n in range(24)]
+    for dump in dumps:
+        dump.write_bytes(dump.name.encode())
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda dump: register_dump_files(data, [dump]), dumps))
+    assert {file.path for file in registered_dump_files(data).values()} == {str(dump) for dump in dumps}

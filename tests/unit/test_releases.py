@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines import files, storage
+from pipelines import files, releases, storage
 from pipelines.cleanup import clean_up, kept_releases, kept_versions
 from pipelines.errors import RunFailure, UserError
 from pipelines.releases import (
@@ -297,15 +297,56 @@ def test_clean_up_keeps_what_a_due_stage_will_read(three: DataFolder, fast: Prof
     assert texts_of(three, read_release(three, 1)) == ["a"]
 
 
-def test_clean_up_removes_files_of_killed_writes_but_no_change_data(three: DataFolder, fast: Profile) -> None:
+def test_clean_up_removes_files_of_killed_writes(three: DataFolder, fast: Profile) -> None:
     table = Path(three.table("units"))
-    orphan, change = table / "bucket=0/orphan.parquet", table / "_change_data/bucket=0/c.parquet"
-    for path in (orphan, change):
+    orphans = [table / "bucket=0/orphan.parquet", table / "_change_data/bucket=0/c.parquet"]
+    for path in orphans:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
     clean_up(three, fast)
-    assert not orphan.exists()
-    assert change.exists()
+    assert not any(path.exists() for path in orphans)
+
+
+def test_clean_up_keeps_the_change_data_that_a_stage_has_still_to_read(data: DataFolder, fast: Profile) -> None:
+    write_units(data, ["a", "b"])
+    feeds: dict[int, set[str]] = {}
+    for n in range(3):
+        before = _change_files(data)
+        storage.open_table(data, "units").update({"n_tokens": str(n + 2)})
+        feeds[storage.open_table(data, "units").version()] = _change_files(data) - before
+    versions = sorted(feeds)
+    assert all(feeds.values()), "every update writes a feed"
+    publish(data, new_release(data, versions[-1]))
+    files.write_json(f"{data.stages}/embeddings.json", {"upstream": {"units": versions[1]}})
+    clean_up(data, fast)
+    assert _change_files(data) == feeds[versions[2]], "what was read goes, what comes stays"
+    files.write_json(f"{data.stages}/embeddings.json", {"upstream": {"units": versions[2]}})
+    clean_up(data, fast)
+    assert _change_files(data) == set()
+    assert storage.TableReader(data).row_count("units") == 2
+
+
+def _change_files(data: DataFolder) -> set[str]:
+    return {str(path) for path in Path(data.table("units"), "_change_data").rglob("*.parquet")}
+
+
+def test_a_release_that_is_chosen_while_clean_up_runs_is_kept_or_refused(
+        three: DataFolder, fast: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clean-up has decided that release 1 goes, but has removed nothing yet, when somebody chooses it."""
+    chosen: list[Future[Release]] = []
+    with ThreadPoolExecutor(1) as pool:
+        def mark(data: DataFolder, release: Release) -> None:
+            chosen.append(pool.submit(use_release, data, release.number))
+            with pytest.raises(TimeoutError):
+                chosen[0].result(timeout=0.3)
+            releases.mark_cleaned(data, release)
+
+        monkeypatch.setattr("pipelines.cleanup.mark_cleaned", mark)
+        assert clean_up(three, fast).releases == [1]
+        with pytest.raises(UserError, match="clean-up has removed its files"):
+            chosen[0].result(timeout=10)
+    assert served_number(three) == 3
+    assert texts_of(three, current_release(three)) == ["c"]
 
 
 def test_indexes_of_an_unpublished_candidate_are_kept(three: DataFolder, fast: Profile) -> None:

@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
-from pipelines.dump_files import register_dump_files
+from pipelines.build_options import BuildOptions, save_build_options
+from pipelines.dump_files import refusals, register_dump_files
+from pipelines.errors import UserError
 from pipelines.locking import build_lock
-from pipelines.settings import DataFolder
-from pipelines.status import pending_files, read_status
+from pipelines.settings import DataFolder, Profile
+from pipelines.stage_settings import stage_settings
+from pipelines.status import read_status, waiting_files
 from pipelines.storage import append_rejects, create_table, table_exists
 
 
@@ -22,21 +25,45 @@ def test_an_empty_folder_has_nothing_and_says_so(data: DataFolder) -> None:
     assert status.free_bytes > 0
 
 
-def test_a_table_is_stale_when_its_upstream_went_on_or_its_refresh_did_not_end(data: DataFolder) -> None:
+def test_a_table_is_stale_when_its_upstream_went_on_or_its_refresh_did_not_end(
+        data: DataFolder, profile: Profile) -> None:
     for name in ("pages", "documents", "units", "sentences"):
         create_table(data, name, 4)
     newest = {table.name: table.version for table in read_status(data).tables}
-    watermark(data, "documents", upstream={"pages": newest["pages"]}, version=newest["documents"])
-    watermark(data, "units", upstream={"documents": newest["documents"] - 1}, version=newest["units"])
+    settings = {name: stage_settings(name, profile) for name in ("documents", "units")}
+    watermark(data, "documents", upstream={"pages": newest["pages"]}, version=newest["documents"],
+              settings=settings["documents"])
+    watermark(data, "units", upstream={"documents": newest["documents"] - 1}, version=newest["units"],
+              settings=settings["units"])
     stale = {table.name: table.stale for table in read_status(data).tables}
     assert stale["pages"] is None
     assert stale["documents"] is None
     assert stale["units"] == (f"documents is at version {newest['documents']}, "
                               f"it was derived from {newest['documents'] - 1}")
     assert stale["sentences"] == "its last refresh did not end"
-    watermark(data, "documents", upstream={"pages": newest["pages"]}, version=newest["documents"] - 1)
+    watermark(data, "documents", upstream={"pages": newest["pages"]}, version=newest["documents"] - 1,
+              settings=settings["documents"])
     assert {t.name: t.stale for t in read_status(data).tables}["documents"] == \
         "it was written to after its last refresh"
+
+
+def test_a_table_is_stale_when_a_newer_parser_or_other_settings_would_make_it(
+        data: DataFolder, profile: Profile) -> None:
+    create_table(data, "documents", 4)
+    [table] = read_status(data).tables
+    now = stage_settings("documents", profile)
+    for stored, told in (({**now, "parser_version": now["parser_version"] - 1},
+                          f"parser_version is {now['parser_version']}, it was made with "
+                          f"{now['parser_version'] - 1}"),
+                         ({**now, "namespaces": [0, 14]}, "namespaces is [0], it was made with [0, 14]"),
+                         (None, "it is not known")):
+        watermark(data, "documents", upstream={}, version=table.version,
+                  **({} if stored is None else {"settings": stored}))
+        [found] = read_status(data).tables
+        assert (found.stale or "").startswith(told)
+    watermark(data, "documents", upstream={}, version=table.version, settings={**now, "namespaces": [0, 14]})
+    save_build_options(data, BuildOptions(namespaces=(0, 14)))
+    assert [found.stale for found in read_status(data).tables] == [None]
 
 
 def test_rows_and_bytes_come_from_the_log(data: DataFolder) -> None:
@@ -46,14 +73,17 @@ def test_rows_and_bytes_come_from_the_log(data: DataFolder) -> None:
     assert table.size_bytes > 0
 
 
-def test_files_that_were_handed_in_and_not_read_are_pending(data: DataFolder, tmp_path: Path) -> None:
-    dump = tmp_path / "wiki.xml"
-    dump.write_bytes(b"<mediawiki/>")
-    register_dump_files(data, [dump])
+def test_files_that_were_handed_in_and_not_read_are_pending_or_refused(data: DataFolder, tmp_path: Path) -> None:
+    waits, odd = tmp_path / "wiki.xml", tmp_path / "odd.xml"
+    waits.write_bytes(b"<mediawiki/>")
+    odd.write_bytes(b"<html/>")
+    keys = {file.path: file.key for file in register_dump_files(data, [waits, odd])}
     assert not table_exists(data, "dump_files")
-    assert pending_files(data) == [str(dump)]
+    assert waiting_files(data) == ([str(odd), str(waits)], {})
     create_table(data, "dump_files")
-    assert pending_files(data) == [str(dump)]
+    append_rejects(data, refusals({keys[str(odd)]: UserError("dump", "the first element is <html>", "a dump", "")}))
+    assert waiting_files(data) == ([str(waits)], {str(odd): "the first element is <html>; expected a dump"})
+    assert read_status(data).to_json()["refused_files"].keys() == {str(odd)}
 
 
 def test_a_running_build_is_named(data: DataFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zlib
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipelines import storage
@@ -117,6 +119,22 @@ def test_old_versions_are_read_when_pinned(data: DataFolder) -> None:
     assert newest.row_count("questions") == 2
     assert newest.row_count("questions", "\"type\" = 'list'") == 1
     assert newest.counts("questions", "type") == {"list": 1, "fact": 1}
+
+
+def test_versions_stay_readable_when_the_clock_stood_at_zero_as_they_were_written(data: DataFolder) -> None:
+    """Delta makes a checkpoint every hundred commits, and would then remove a log that is older than ten years."""
+    from deltalake import write_deltalake
+
+    first = storage.append_rows(data, "questions", [question(0)]).version
+    log = Path(data.table("questions"), "_delta_log")
+    row = pa.Table.from_pylist([question(1)], schema=TABLES["questions"].arrow_schema())
+    for n in range(101):
+        if n == 95:
+            for path in log.iterdir():
+                os.utime(path, (0, 0))
+        write_deltalake(data.table("questions"), row, mode="append")
+    assert list(log.glob("*.checkpoint.parquet"))
+    assert storage.TableReader(data, {"questions": first}).row_count("questions") == 1
 
 
 def unit(doc_id: str, number: int) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from pipelines.documents.readers.multistream import bz2_stream_offsets
 from pipelines.documents.readers.siteinfo import SiteInfo
-from pipelines.documents.readers.streams import DumpError, bz2_stream_offsets, file_bytes, range_bytes
+from pipelines.documents.readers.streams import DumpError, file_bytes, range_bytes
 
 __all__ = ["DumpError", "Page", "SiteInfo", "bz2_stream_offsets", "iter_pages", "read_site_info",
            "sample_dump_path"]

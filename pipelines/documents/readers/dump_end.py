@@ -13,7 +13,8 @@ import re
 from contextlib import closing
 from typing import BinaryIO
 
-from pipelines.documents.readers.streams import DumpError, bz2_stream_offsets, file_bytes, open_dump
+from pipelines.documents.readers.multistream import last_streams
+from pipelines.documents.readers.streams import DumpError, file_bytes, open_dump
 
 TAIL_BYTES = 4096
 """Behind the closing tag there may be white space and comments, behind an xz stream zeros."""
@@ -66,7 +67,7 @@ def _bz2_fault(path: str, file: BinaryIO, size: int) -> DumpError | None:
     if not any(last >> shift & _BZ2_MASK == _BZ2_END and shift + 8 * n_zeros >= _BZ2_CHECKSUM_BITS
                for shift in range(256)):
         return _fault(path, size, "the compressed data ends in the middle of a stream")
-    offsets = bz2_stream_offsets(path)
+    offsets = last_streams(path)
     # Cut between two of many streams, each of its parts is whole. A stream may begin inside the closing tag.
     return _content_fault(path, size, offsets[-2]) if len(offsets) > 1 else None
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import bz2
 import functools
 import lzma
-import mmap
-import os
 import re
 import zlib
 from collections.abc import Generator
@@ -24,7 +22,6 @@ PIECE_BYTES = 1 << 22
 """Decompressed bytes at a time: a few compressed bytes may hold gigabytes."""
 XZ_MEMORY_BYTES = 256 << 20
 """Memory that an xz file may ask for; `xz -9` asks for 65 MiB, a forged header for 4 GiB."""
-_BZ2_STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _XML_HEAD = re.compile(rb"\s*<")
 
 
@@ -54,20 +51,6 @@ class Piece(NamedTuple):
 
 
 _Pieces = Generator[Piece, None, None]
-
-
-def bz2_stream_offsets(path: str | os.PathLike[str]) -> list[int]:
-    """Byte offsets at which bz2 streams begin, ascending; empty for a file that is not bz2.
-
-    The pages of a dump are those of the ranges between neighbouring offsets. Raises DumpError when the
-    file cannot be opened.
-    """
-    with open_dump(os.fspath(path)) as file:
-        if os.fstat(file.fileno()).st_size == 0 or file.read(3) != b"BZh":
-            return []
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            offsets = [match.start() for match in _BZ2_STREAM.finditer(data)]
-        return offsets if offsets[:1] == [0] else [0, *offsets]
 
 
 def file_bytes(path: str, start: int = 0) -> _Pieces:

@@ -1,11 +1,9 @@
-"""The build as its users meet it: what it makes, what a second one does, what a kill and bad rows leave."""
+"""The build as its users meet it: what it makes, what a second one does, what bad rows and a cut dump leave."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -98,33 +96,6 @@ def test_a_release_can_be_chosen_and_the_status_shows_it(
     assert main(["release", "use", "2", "--data", root]) == 0
 
 
-def test_after_a_kill_between_two_tables_the_old_release_answers_and_a_re_run_completes(
-        small: Built, tmp_path: Path) -> None:
-    update = write_wiki(tmp_path / "update.xml", {1: "The '''aspen''' quakes. Bears like it.\n"}, revision=2)
-    command = [sys.executable, "-m", "jobs.cli", "build", "--data", small.data.root, "--wikipedia", str(update)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "trees: tree_nodes" in line:
-            os.killpg(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    released = current_release(small.data)
-    assert released.number == 1
-    assert versions(small.data)["tree_nodes"] > released.tables["tree_nodes"]
-    assert versions(small.data)["sentences"] == released.tables["sentences"]
-    assert [table.name for table in read_status(small.data).tables if table.stale] == ["sentences", "units"]
-    old = Corpus.open(small.data).ask("What trembles in the wind?", method="flat").to_json()
-    assert (old["release"], "tremble in the wind" in old["context"]) == (1, True)
-
-    summary = small.rebuild(update)
-    assert (summary.release, summary.published) == (2, True)
-    new = Corpus.open(small.data).ask("Which animals like the aspen?", method="flat").to_json()
-    assert (new["release"], "Bears like it" in new["context"]) == (2, True)
-    with open_instance(small.data) as instance:
-        unfinished = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
-    assert unfinished == []
-
-
 def test_damaged_rows_block_the_release_and_are_named(small: Built, spark: SparkSession) -> None:
     table = f"delta.`{small.data.table('pages')}`"
     spark.sql(f"UPDATE {table} SET dump_file = 'lost.xml-00000000' WHERE doc_id = 'treewiki:2'")
@@ -160,7 +131,9 @@ def test_a_cut_dump_beside_a_good_one_is_named_and_only_the_good_one_counts(
         done = instance.get_materialized_partitions(dg.AssetKey("pages"))
     assert [key.split("-")[0] for key in keys] == ["good.xml", "cut.xml"]
     assert [key.split("-")[0] for key in done] == ["good.xml"]
-    assert read_status(data).pending_files == [str(cut)]
+    status = read_status(data)
+    assert (status.pending_files, list(status.refused_files)) == ([], [str(cut)])
+    assert "before </mediawiki>" in status.refused_files[str(cut)]
 
 
 def test_a_second_build_is_refused_by_name_and_touches_nothing(

@@ -37,6 +37,15 @@ def test_each_rule_of_a_table_is_one_expectation(table: str) -> None:
         assert by_rule[rule.name].description == rule_meaning(table, rule.name)
 
 
+def test_a_share_that_is_spared_raises_a_tolerance_and_never_lowers_it() -> None:
+    def mostly(spared: dict[str, float]) -> float:
+        expectations = build_suite("tree_nodes", spared).expectations
+        return float(next(e.mostly for e in expectations if e.meta["rule"] == "no_markup_residue"))
+
+    assert mostly({}) == mostly({"no_markup_residue": 0.0}) == 1 - 1 / 2000
+    assert mostly({"no_markup_residue": 0.25}) == 0.75
+
+
 @pytest.mark.parametrize("table", RELEASED_TABLES)
 def test_no_rule_is_named_like_a_column_so_that_delta_s_constraints_are_not_repeated(table: str) -> None:
     assert not set(rule_names(table)) & set(TABLES[table].column_names)

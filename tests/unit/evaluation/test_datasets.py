@@ -138,3 +138,15 @@ def test_table_rows_have_the_tables_columns(tmp_path: Path) -> None:
     assert set(row) == set(QUESTIONS.column_names)
     table = pa.Table.from_pylist([row], schema=QUESTIONS.arrow_schema())
     assert table.to_pylist()[0]["answers"] == [["Ann", "Anne"]]
+
+
+def test_bad_lines_can_be_left_out_as_long_as_a_question_is_left(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD, {"id": "q2"}, {**GOOD, "id": "q3"}, GOOD)
+    questions = load_questions(path, skip_bad=True)
+    assert [question.question_id for question in questions.questions] == ["q1", "q3"]
+    assert [(row["source_ref"], row["reason"], row["detail"]) for row in questions.rejects()] == [
+        ("my-set:my set.jsonl:2", "bad_field",
+         "field question: missing; expected the fields id, question, answers, evidence"),
+        ("my-set:my set.jsonl:4", "duplicate_id", "field id: 'q1' again; expected an id once; line 1 has it too")]
+    with pytest.raises(UserError, match="line 1, field question: missing"):
+        load_questions(write(tmp_path, {"id": "q2"}), skip_bad=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from evaluation_builders import count_words, make_document, make_prediction, make_question
@@ -13,10 +14,11 @@ from pipelines.evaluation.metrics import (
     answers_in_text,
     is_refusal,
     question_metrics,
+    route_counts,
     score_evidence,
     summarise,
 )
-from pipelines.evaluation.predictions import EvidenceDocument
+from pipelines.evaluation.predictions import EvidenceDocument, Prediction
 
 FARM = make_document("w:1", "Farm", {
     "": ["Napoleon is the main villain."],  # node 1, 5 words
@@ -123,3 +125,25 @@ def test_means_do_not_depend_on_the_order() -> None:
     rows = [{"evidence_f1": random.Random(i).random(), "latency_s": i / 7} for i in range(200)]
     shuffled = random.Random(0).sample(rows, len(rows))
     assert summarise(rows) == summarise(shuffled)
+
+
+def test_what_routing_and_models_did_is_read_from_the_trace() -> None:
+    trace = [
+        {"step": "search"},
+        {"step": "route", "expelled": 2, "unknown": 1, "collapsed": True, "used_fallback": True, "cache_hits": 1,
+         "retries": 3},
+        {"step": "route", "expelled": 0, "unknown": 0, "collapsed": False, "used_fallback": False},
+        {"step": "read", "cache_hits": 1, "retries": 0},
+    ]
+    counts = {"expelled": 3, "collapsed": 1, "fallbacks": 1, "llm_cache_hits": 2, "llm_retries": 3}
+    assert route_counts(trace) == counts
+    prediction = replace(make_prediction("q", "m", FARM, [1]), trace=trace)
+    metrics = question_metrics(make_question("q"), prediction, count_words)
+    assert {name: metrics[name] for name in counts} == counts
+
+
+def test_a_prediction_costs_what_its_steps_cost() -> None:
+    answer = {"method": "m", "release": 1, "context": "", "context_tokens": 0, "evidence": [], "answer": "x",
+              "trace": [{"step": "route", "cost_usd": 0.25}, {"step": "pack"}, {"step": "read", "cost_usd": 0.5}],
+              "llm_calls": 2, "tokens_in": 5, "tokens_out": 1, "latency_s": 0.1}
+    assert Prediction.from_answer("q", answer).cost_usd == 0.75

@@ -4,42 +4,88 @@ import os
 from pathlib import Path
 
 import dagster as dg
+import pytest
 
 from assets.partitions import DUMP_FILES
-from jobs.sensors import QUIET_S, drop_folder, waiting_files
+from jobs.drop_folder import drop_folder, file_states, register_dump
+from pipelines import dump_files
 from pipelines.dump_files import registered_dump_files
 from pipelines.settings import DataFolder
 
 
-def drop(folder: Path, name: str, content: bytes, age_s: float) -> Path:
+def drop(data: DataFolder, name: str, content: bytes) -> Path:
+    folder = Path(data.root) / "drop"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     path.write_bytes(content)
-    changed = path.stat().st_mtime - age_s
-    os.utime(path, (changed, changed))
     return path
 
 
-def test_files_that_are_still_written_to_and_other_files_wait(tmp_path: Path) -> None:
-    old = drop(tmp_path, "b.xml.bz2", b"x", QUIET_S + 1)
-    drop(tmp_path, "a.xml", b"x", 0)
-    drop(tmp_path, "notes.txt", b"x", QUIET_S + 1)
-    (tmp_path / "folder.xml").mkdir()
-    assert waiting_files(tmp_path, old.stat().st_mtime + QUIET_S + 1) == [old]
-    assert waiting_files(tmp_path / "missing", 0) == []
+class Looks:
+    """The sensor's looks one after the other: each knows what the one before it saw."""
+
+    def __init__(self, instance: dg.DagsterInstance, data: DataFolder) -> None:
+        self.instance, self.data, self.cursor = instance, data, None
+
+    def look(self) -> list[tuple[str | None, str | None]]:
+        """Job and partition of each run that a look asks for; runs that hash are run at once."""
+        with dg.build_sensor_context(instance=self.instance, resources={"data": self.data},
+                                     cursor=self.cursor) as context:
+            result = drop_folder(context)
+        self.cursor = result.cursor
+        for request in result.dynamic_partitions_requests or []:
+            self.instance.add_dynamic_partitions(DUMP_FILES.name, list(request.partition_keys))
+        for request in result.run_requests or []:
+            if request.job_name == register_dump.name:
+                register_dump.execute_in_process(run_config=request.run_config, resources={"data": self.data})
+        return [(request.job_name, request.partition_key) for request in result.run_requests or []]
 
 
-def test_each_new_file_is_asked_for_once(data: DataFolder) -> None:
+@pytest.fixture
+def looks(data: DataFolder):
     with dg.DagsterInstance.ephemeral() as instance:
-        def look() -> dg.SensorResult | dg.SkipReason:
-            with dg.build_sensor_context(instance=instance, resources={"data": data}) as context:
-                result = drop_folder(context)
-            for request in getattr(result, "dynamic_partitions_requests", None) or []:
-                instance.add_dynamic_partitions(DUMP_FILES.name, list(request.partition_keys))
-            return result
+        yield Looks(instance, data)
 
-        assert isinstance(look(), dg.SkipReason)
-        drop(Path(data.root) / "drop", "wiki.xml", b"<mediawiki/>", QUIET_S + 5)
-        [request] = look().run_requests
-        assert registered_dump_files(data)[request.partition_key].path.endswith("wiki.xml")
-        assert isinstance(look(), dg.SkipReason)
+
+def test_only_dump_files_are_looked_at(data: DataFolder) -> None:
+    folder = Path(data.root) / "drop"
+    assert file_states(folder) == {}
+    drop(data, "b.xml.bz2", b"xy")
+    drop(data, "notes.txt", b"x")
+    (folder / "folder.xml").mkdir()
+    os.mkfifo(folder / "pipe.xml")
+    assert {name: state[0] for name, state in file_states(folder).items()} == {"b.xml.bz2": 2}
+
+
+def test_a_file_is_hashed_by_a_run_then_read_by_another_each_once(data: DataFolder, looks: Looks) -> None:
+    assert looks.look() == []
+    drop(data, "wiki.xml", b"<mediawiki/>")
+    assert looks.look() == [], "it may still be copied"
+    assert looks.look() == [("register_dump", None)]
+    [key] = registered_dump_files(data)
+    assert looks.look() == [("ingest_dumps", key)]
+    assert looks.look() == []
+
+
+def test_a_look_reads_no_byte_of_a_dump(data: DataFolder, looks: Looks, monkeypatch: pytest.MonkeyPatch) -> None:
+    drop(data, "wiki.xml", b"<mediawiki/>")
+    looks.look()
+    hashed: list[object] = []
+    monkeypatch.setattr(dump_files.hashlib, "file_digest", lambda *_: hashed.append(1) or pytest.fail("hashed"))
+    with dg.build_sensor_context(instance=looks.instance, resources={"data": data},
+                                 cursor=looks.cursor) as context:
+        assert [request.job_name for request in drop_folder(context).run_requests] == ["register_dump"]
+    assert hashed == []
+
+
+@pytest.mark.parametrize("jump_s", [-40_000_000, 40_000_000])
+def test_a_clock_that_jumped_neither_hides_a_file_nor_takes_it_too_early(
+        data: DataFolder, looks: Looks, jump_s: int) -> None:
+    path = drop(data, "wiki.xml", b"<mediawiki>")
+    changed = path.stat().st_mtime + jump_s
+    os.utime(path, (changed, changed))
+    assert looks.look() == []
+    path.write_bytes(b"<mediawiki/>")
+    os.utime(path, (changed, changed))
+    assert looks.look() == [], "it grew since the last look"
+    assert looks.look() == [("register_dump", None)]
