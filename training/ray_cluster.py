@@ -1,34 +1,65 @@
 """Starting Ray: joins the cluster of RAY_ADDRESS, else starts a local one on this machine's cores.
 
 What belongs here: the one place that calls `ray.init`. What does not: what is run on it. A local Ray is
-bound to 127.0.0.1, shows no dashboard and reports no usage; who started it stops it.
+bound to 127.0.0.1, shows no dashboard and reports no usage; who started it stops it. Another Ray that runs
+on this machine is joined only if RAY_ADDRESS names it.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pipelines.errors import RunFailure
+
+ADDRESS_VARIABLE = "RAY_ADDRESS"
 OBJECT_STORE_BYTES = 256 << 20
 """Of a local Ray: tasks exchange paths and counts, not data."""
+CONNECT_S = 10
 
 
 @contextmanager
 def ray_session(n_cpus: int | None = None) -> Iterator[None]:
-    """Ray within the block. A session that was running before is used and left running."""
+    """Ray within the block. A session that was running before is used and left running.
+
+    Raises RunFailure when nothing answers at RAY_ADDRESS, or no Ray of this version.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
     if ray.is_initialized():
         yield
         return
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(log_to_driver=False)
+    if address := os.environ.get(ADDRESS_VARIABLE):
+        _knock(address)
+        try:
+            ray.init(log_to_driver=False)
+        # Ray ends the process when it gives up on a cluster.
+        except (Exception, SystemExit) as error:
+            raise _unreachable(address, f"{type(error).__name__}: {error}".splitlines()[0]) from error
     else:
-        ray.init(num_cpus=n_cpus or len(os.sched_getaffinity(0)), include_dashboard=False,
+        ray.init("local", num_cpus=n_cpus or len(os.sched_getaffinity(0)), include_dashboard=False,
                  log_to_driver=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1")
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise RunFailure unless something listens at `host:port`; Ray itself would take two minutes to say so."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        # A word that Ray knows, as `auto`.
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except OSError as error:
+        raise _unreachable(address, error.strerror or str(error)) from error
+
+
+def _unreachable(address: str, found: str) -> RunFailure:
+    return RunFailure(f"Ray at {ADDRESS_VARIABLE}={address}", found, "a cluster of this Ray version",
+                      f"Start it (ray start --head), correct {ADDRESS_VARIABLE}, or unset it for a local one.")

@@ -4,8 +4,8 @@ What belongs here: a BERT encoder's layers (Devlin et al. 2019, section 3), writ
 processors with instructions for it. What does not: choosing this back end (`encoder_backend.py`); a graph
 for other uses (`export.py`). The rows of a batch stand one behind another: all but attention works on single
 tokens, and attention works on each run of rows of one length. So nothing is padded and nothing masked, and a
-text's vector does not depend on its neighbours. Cores take whole batches, for to share the work of one they
-would have to wait for each other after every layer's every step. Matrix products take bf16 and add up in fp32; sums of layers,
+text's vector does not depend on its neighbours. A core takes whole batches: if cores shared one, they would
+wait for each other after every step of a layer. Matrix products take bf16 and add up in fp32; sums of layers,
 their normalization and the mean stay fp32, which keeps the cosine to fp32 at 0.9999 and more.
 """
 

@@ -17,6 +17,14 @@ from pipelines.documents.readers.dump import sample_dump_path
 from pipelines.settings import DataFolder
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests that share an expensive folder, and those of a file, into one process of `pytest -n 2`."""
+    for item in items:
+        needed = getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("sample" if "built" in needed else item.path.name))
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
     """The sample of Wikipedia, built by what `espalier build` calls, in the test run's Spark session."""

@@ -27,6 +27,15 @@ def test_profile_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     assert profile_by_name("fast").name == "fast"
 
 
+def test_the_encoders_precision_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert profile_by_name("fast").encoder_precision == "auto"
+    monkeypatch.setenv("ESPALIER_ENCODER_PRECISION", "fp32")
+    assert profile_by_name("fast") == PROFILES["fast"].model_copy(update={"encoder_precision": "fp32"})
+    monkeypatch.setenv("ESPALIER_ENCODER_PRECISION", "int8")
+    with pytest.raises(UserError, match=r"ESPALIER_ENCODER_PRECISION: 'int8'; expected one of auto, fp32, bf16"):
+        profile_by_name("fast")
+
+
 def test_an_unknown_profile_lists_those_that_exist() -> None:
     with pytest.raises(UserError, match="fast, full"):
         profile_by_name("fastt")

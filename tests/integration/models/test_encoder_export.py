@@ -42,7 +42,7 @@ def test_vectors_are_those_of_sentence_transformers() -> None:
     model = SentenceTransformer(str(locate(ENCODERS[NAME])), device="cpu")
     assert model.max_seq_length == encoder.max_tokens == 256
     expected = model.encode(TEXTS, normalize_embeddings=True, batch_size=2)
-    cosines = np.sum(expected * encoder.encode(TEXTS, batch=3).vectors, axis=1)
+    cosines = np.sum(expected * encoder.encode(TEXTS, batch_tokens=300).vectors, axis=1)
     assert cosines.min() >= 0.9999
 
 

@@ -1,20 +1,29 @@
-"""Shards built by Ray tasks are, byte for byte, those built in this process."""
+"""Shards built by Ray tasks are, byte for byte, those built in this process; so is what is asked on Ray.
+
+On a local Ray that the code starts, and on a cluster that was there before.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from built import Built
+from ray_head import ray_head
 
 from pipelines import storage
+from pipelines.evaluation.datasets import Question
 from pipelines.retrieval.dense import DenseIndex
 from pipelines.retrieval.dense_build import plan_shards
 from pipelines.retrieval.index_files import opened
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder, profile_by_name
+from training.answering import Ask, ray_answerer
 from training.build_index import build_indexes
+from training.ray_cluster import ADDRESS_VARIABLE, ray_session
 
 DIM, N_BUCKETS, N_DOCUMENTS = 16, 4, 300
 
@@ -44,14 +53,30 @@ def data(tmp_path: Path) -> DataFolder:
     return data
 
 
-def test_ray_and_one_process_build_the_same(data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A cluster of `ray start --head`, for this module."""
+    with ray_head() as running:
+        yield running
+
+
+@pytest.mark.parametrize("on_cluster", [False, True])
+def test_ray_and_one_process_build_the_same(data: DataFolder, monkeypatch: pytest.MonkeyPatch, address: str,
+                                            on_cluster: bool) -> None:
     import ray
 
     monkeypatch.setattr(plan_shards, "__defaults__", (1,))
     versions = {name: storage.open_table(data, name).version() for name in ("units", "embeddings")}
     profile = profile_by_name("fast").model_copy(update={"encoder": "m"})
     here = build_indexes(data, profile, versions, 1)
-    on_ray = build_indexes(data, profile.model_copy(update={"dense_ray_above": 10}), versions, 2)
+    if on_cluster:
+        monkeypatch.setenv(ADDRESS_VARIABLE, address)
+    else:
+        monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
+    with ray_session():
+        # Without the variable the cluster that runs beside is not joined.
+        assert (ray.get_runtime_context().gcs_address == address) == on_cluster
+        on_ray = build_indexes(data, profile.model_copy(update={"dense_ray_above": 10}), versions, 2)
     assert not ray.is_initialized()
     folder, manifest = opened(data, here["dense"])
     other_folder, other_manifest = opened(data, on_ray["dense"])
@@ -60,3 +85,20 @@ def test_ray_and_one_process_build_the_same(data: DataFolder, monkeypatch: pytes
     query = np.eye(DIM, dtype=np.float32)[0]
     assert (DenseIndex(folder, manifest).search(query, 20)
             == DenseIndex(other_folder, other_manifest).search(query, 20))
+
+
+def test_questions_are_answered_on_a_cluster(small_built: Built, monkeypatch: pytest.MonkeyPatch,
+                                             address: str) -> None:
+    from pipelines.api import Corpus
+
+    questions = [Question(f"q{number}", text, (), ()) for number, text in enumerate(
+        ("What is made of the wood of the aspen?", "What avoids cedar?", "What is sap used for?"))]
+    ask = Ask("rdr2", 200)
+    corpus = Corpus.open(small_built.data)
+    expected = [corpus.ask(question.question, method=ask.method, budget=ask.budget_tokens).context
+                for question in questions]
+    monkeypatch.setenv(ADDRESS_VARIABLE, address)
+    with ray_answerer(small_built.data, corpus.release, None) as answerer:
+        assert answerer.description == "on Ray, 2 workers at a time"
+        predictions = answerer.answer(ask, questions, lambda *_: None)
+    assert [prediction.context for prediction in predictions] == expected

@@ -20,6 +20,8 @@ from spark_jobs.runtime import prepare_java, spark_home
 START_S, STOP_S = 60, 20
 N_WORKERS = 2
 WORKER_MEMORY = "700m"
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of a JVM that ends before its second compiler pays off."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,12 @@ def standalone_cluster(folder: Path) -> Iterator[Cluster]:
     # As an administrator would write it for this cluster: a driver waits for both workers.
     (configuration / "spark-defaults.conf").write_text(
         f"spark.executor.memory {WORKER_MEMORY}\nspark.executor.cores 1\nspark.cores.max {N_WORKERS}\n"
-        "spark.scheduler.minRegisteredResourcesRatio 1.0\n"
-        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{events}\n")
+        f"spark.executor.extraJavaOptions {SHORT_LIVED}\nspark.scheduler.minRegisteredResourcesRatio 1.0\n"
+        f"spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir file://{events}\n")
     environment = {**os.environ, "SPARK_HOME": str(spark_home()), "JAVA_HOME": str(prepare_java()),
                    "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(configuration)}
     daemons = {**environment, "SPARK_DAEMON_MEMORY": "256m",
-               "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-                                         "-Dspark.master.rest.enabled=false"}
+               "SPARK_DAEMON_JAVA_OPTS": f"{SHORT_LIVED} -Dspark.master.rest.enabled=false"}
     with ExitStack() as stack:
         log = folder / "master.log"
         _start(stack, log, daemons, ["master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,8 @@ from pipelines.releases import current_release
 from pipelines.schemas import TABLES
 from pipelines.settings import CACHE_VARIABLE, DataFolder
 from pipelines.storage import TableReader
-from spark_jobs.runtime import spark_home
+from spark_jobs import pages
+from spark_jobs.runtime import JAR_SHA256, spark_home
 
 TIMEOUT_S = 300
 EXACT = ("pages", "documents", "tree_nodes", "sentences", "units")
@@ -57,10 +58,10 @@ def digest(data: DataFolder, name: str) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def task_ends(cluster: Cluster) -> list[dict[str, Any]]:
-    """Every task that ended, from Spark's event logs."""
+def events(cluster: Cluster, kind: str) -> list[dict[str, Any]]:
+    """What Spark's event logs say of one kind, over all sessions so far."""
     lines = (line for path in sorted(cluster.events.rglob("*")) if path.is_file()
-             for line in path.read_text().splitlines() if '"SparkListenerTaskEnd"' in line)
+             for line in path.read_text().split("\n") if f'"SparkListener{kind}"' in line)
     return [json.loads(line) for line in lines]
 
 
@@ -77,7 +78,7 @@ def test_the_rows_are_those_of_a_local_build(built_on_cluster: DataFolder, small
 
 
 def test_both_workers_did_the_work(built_on_cluster: DataFolder, cluster: Cluster) -> None:
-    ends = [end for end in task_ends(cluster) if end["Task End Reason"]["Reason"] == "Success"]
+    ends = [end for end in events(cluster, "TaskEnd") if end["Task End Reason"]["Reason"] == "Success"]
     by_executor = Counter(end["Task Info"]["Executor ID"] for end in ends)
     assert set(by_executor) == {"0", "1"}, "tasks ran on both workers, and none in the driver"
     assert min(by_executor.values()) > 20
@@ -104,13 +105,18 @@ def test_what_a_worker_lacks_is_one_line(cluster: Cluster, small_built: Built, t
 
 
 def test_a_stage_by_spark_submit(cluster: Cluster, small_built: Built, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    script = Path(sys.modules["spark_jobs.runtime"].__file__ or "").with_name("pages.py")
+    """Delta's jars reach the workers unasked, beside those that the command line names."""
+    extra = tmp_path / "extra.jar"
+    with zipfile.ZipFile(extra, "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
+    script = Path(pages.__file__)
     environment = {key: value for key, value in cluster.environment.items() if key != "ESPALIER_SPARK_MASTER"}
     done = subprocess.run(
-        [str(spark_home() / "bin" / "spark-submit"), "--master", cluster.master, str(script), "--data", str(data),
-         str(small_built.dump)], env={**environment, "PYSPARK_PYTHON": sys.executable}, capture_output=True,
-        text=True, timeout=TIMEOUT_S, check=False)
+        [str(spark_home() / "bin" / "spark-submit"), "--master", cluster.master, "--jars", str(extra), str(script),
+         "--data", str(tmp_path / "data"), str(small_built.dump)],
+        env={**environment, "PYSPARK_PYTHON": sys.executable}, capture_output=True, text=True, timeout=TIMEOUT_S,
+        check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.splitlines()[-1])["n_inserted"] == 4
-    assert not os.path.exists(data / "tables" / "units")
+    jars = events(cluster, "EnvironmentUpdate")[-1]["Spark Properties"]["spark.jars"].split(",")
+    assert [Path(jar).name for jar in jars] == [extra.name, *JAR_SHA256]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pipelines.errors import RunFailure, UserError
-from pipelines.models.encoder import THREADS_VARIABLE, Encoder, load_encoder
+from pipelines.models.encoder import THREADS_VARIABLE, Encoder, _batches, load_encoder
+from pipelines.models.encoder_onnx import OnnxBackend
 from pipelines.models.export import Wheel, encoder_folder, export_encoder, locate
 
 NAME = "all-MiniLM-L6-v2"
@@ -30,7 +31,7 @@ def encoder() -> Encoder:
 
 
 def test_order_and_vectors_do_not_depend_on_batches(encoder: Encoder) -> None:
-    together = encoder.encode(TEXTS, batch=4)
+    together = encoder.encode(TEXTS, batch_tokens=64)
     for place, text in enumerate(TEXTS):
         alone = encoder.encode([text])
         np.testing.assert_allclose(alone.vectors[0], together.vectors[place], atol=1e-3)
@@ -38,6 +39,13 @@ def test_order_and_vectors_do_not_depend_on_batches(encoder: Encoder) -> None:
     np.testing.assert_allclose(np.linalg.norm(together.vectors, axis=1), 1.0, atol=1e-5)
     assert together.vectors.dtype == np.float32
     assert together.vectors.shape == (len(TEXTS), 384)
+
+
+def test_batches_hold_few_tokens_and_a_longer_text_alone() -> None:
+    lengths = [3, 9, 2, 4, 12, 3]
+    # Longest first: 12 alone, for it is beyond 10; 9 alone, for two rows of 9 are; 4 and 3; 3, 2 as 3 and 3.
+    assert list(_batches([np.zeros(n, np.int64) for n in lengths], 10)) == [[4], [1], [3, 0], [5, 2]]
+    assert list(_batches([], 10)) == []
 
 
 def test_a_cut_text_is_flagged_with_its_true_length(encoder: Encoder) -> None:
@@ -57,7 +65,9 @@ def test_no_texts_give_empty_arrays(encoder: Encoder) -> None:
 def test_threads_come_from_the_environment(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREADS_VARIABLE, "1")
     single = load_encoder(NAME, max_tokens=256)
-    assert single._session.get_session_options().intra_op_num_threads == 1
+    backend = single._backend
+    assert isinstance(backend, OnnxBackend)
+    assert backend.session.get_session_options().intra_op_num_threads == 1
     np.testing.assert_allclose(single.encode(TEXTS).vectors, encoder.encode(TEXTS).vectors, atol=1e-3)
 
 
