@@ -43,7 +43,7 @@ ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DAT
 
 test: $(READY)  ## unit tests, then integration tests
 	@$(BIN)/python -m pytest -n 2 tests/unit
-	@$(BIN)/python -m pytest tests/integration
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests/integration
 
 test-unit: $(READY)  ## the tests that take seconds
 	@$(BIN)/python -m pytest -n 2 tests/unit

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipelines.errors import RunFailure
+from pipelines.reachable import refusal
 from pipelines.settings import CACHE_VARIABLE, DataFolder, Profile
 from spark_jobs.runtime import delta_jars, prepare_java
 from spark_jobs.tables import cause_line
@@ -69,6 +70,10 @@ def get_spark(profile: Profile, data: DataFolder | None = None, app_name: str = 
         return running
     jars = [str(path) for path in delta_jars()]
     launch = {} if under_spark_submit() else _launch_settings(profile)
+    master = launch.get("spark.master", "")
+    if master.startswith("spark://") and (found := refusal(master)):
+        raise RunFailure(f"Spark master {master}", found, "a standalone master that listens there",
+                         f"Start it, correct {MASTER_VARIABLE}, or unset it to work on this machine.")
     try:
         SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(launch.items())))
         given = dict(SparkConf().getAll())
@@ -78,7 +83,6 @@ def get_spark(profile: Profile, data: DataFolder | None = None, app_name: str = 
             builder = builder.config(key, value)
         session = builder.getOrCreate()
     except (PySparkException, Py4JJavaError) as error:
-        master = launch.get("spark.master", "")
         raise RunFailure(
             f"Spark master {master}" if not _is_local(master) else "Spark", cause_line(str(error)),
             f"a session that starts, with memory for it and room in {tempfile.gettempdir()}",

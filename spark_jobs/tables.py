@@ -255,7 +255,9 @@ def cause_line(trace: str) -> str:
     """The line of a Java or Python trace that says why: Delta's own message, else the last exception."""
     if match := re.search(r"\[DELTA_[\w.]+\][^\n]*(?:\n - [^\n]*)*", trace):
         return " ".join(match[0].split())[:CAUSE_CHARACTERS]
-    lines = [line.strip() for line in trace.splitlines() if line.strip()]
+    # Py4J puts a colon before the exception; lines with `at` only say where.
+    lines = [line.strip().removeprefix(": ") for line in trace.splitlines()
+             if line.strip() and not line.startswith("\tat ")]
     causes = [line for line in lines
               if re.match(r"(?:Caused by: )?[\w.]+(?:Error|Exception|Failure)\b", line)]
     return (causes or lines or ["no message"])[-1][:CAUSE_CHARACTERS]

@@ -8,16 +8,15 @@ on this machine is joined only if RAY_ADDRESS names it.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipelines.errors import RunFailure
+from pipelines.reachable import refusal
 
 ADDRESS_VARIABLE = "RAY_ADDRESS"
 OBJECT_STORE_BYTES = 256 << 20
 """Of a local Ray: tasks exchange paths and counts, not data."""
-CONNECT_S = 10
 
 
 @contextmanager
@@ -33,7 +32,8 @@ def ray_session(n_cpus: int | None = None) -> Iterator[None]:
         yield
         return
     if address := os.environ.get(ADDRESS_VARIABLE):
-        _knock(address)
+        if found := refusal(address):
+            raise _unreachable(address, found)
         try:
             ray.init(log_to_driver=False)
         # Ray ends the process when it gives up on a cluster.
@@ -46,18 +46,6 @@ def ray_session(n_cpus: int | None = None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raise RunFailure unless something listens at `host:port`; Ray itself would take two minutes to say so."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdigit():
-        # A word that Ray knows, as `auto`.
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-    except OSError as error:
-        raise _unreachable(address, error.strerror or str(error)) from error
 
 
 def _unreachable(address: str, found: str) -> RunFailure:

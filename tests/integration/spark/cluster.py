@@ -43,7 +43,8 @@ def standalone_cluster(folder: Path) -> Iterator[Cluster]:
     # As an administrator would write it for this cluster: a driver waits for both workers.
     (configuration / "spark-defaults.conf").write_text(
         f"spark.executor.memory {WORKER_MEMORY}\nspark.executor.cores 1\nspark.cores.max {N_WORKERS}\n"
-        f"spark.executor.extraJavaOptions {SHORT_LIVED}\nspark.scheduler.minRegisteredResourcesRatio 1.0\n"
+        f"spark.driver.extraJavaOptions {SHORT_LIVED}\nspark.executor.extraJavaOptions {SHORT_LIVED}\n"
+        "spark.scheduler.minRegisteredResourcesRatio 1.0\n"
         f"spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir file://{events}\n")
     environment = {**os.environ, "SPARK_HOME": str(spark_home()), "JAVA_HOME": str(prepare_java()),
                    "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(configuration)}

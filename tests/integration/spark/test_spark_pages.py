@@ -154,11 +154,14 @@ def test_a_multistream_dump_is_read_in_splits(spark: SparkSession, data: DataFol
                                               tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "MINIMUM_SPLIT_BYTES", 1)
     pages = [PageSource(n, f"Page {n}", f"Text {n}. " * (n * 7)) for n in range(1, 31)]
-    dump = write_multistream(tmp_path / "multi.xml.bz2", pages, pages_per_stream=2)
+    dump = write_multistream(tmp_path / "multistream.xml.bz2", pages, pages_per_stream=2)
+    (tmp_path / "multistream-index.txt").write_text(f"{dump.stat().st_size // 2}:1:Of another dump\n")
     (file,) = register_dump_files(data, [dump])
     assert len(dumps.plan_splits(file, "testwiki", cores=2)) > 2
     result = ingest_dump_files(spark, data, profile, [dump])
     assert not result.failures
+    # A wrong index costs a search of the file, and is counted.
+    assert (result.stage.details["stream_indexes_used"], result.stage.details["stream_indexes_refused"]) == (0, 1)
     assert set(revisions(data)) == {f"testwiki:{n}" for n in range(1, 31)}
     (row,) = TableReader(data).rows("dump_files")
     assert row["page_ids"] == list(range(1, 31))
