@@ -27,11 +27,15 @@ from pipelines.documents.readers.wikitext_tokens import c_tokens
 from pipelines.documents.readers.wikitext_walk import Walk
 from pipelines.documents.residue import find_node_residue
 from pipelines.documents.sentences import split_nodes
+from pipelines.models.tokens import load_token_counter
 from pipelines.schemas import TREE_NODES
+from pipelines.settings import profile_by_name
 from spark_jobs.documents import arrow_fields
 from spark_jobs.node_batches import NodeBatches
 
 ROUNDS = 3
+STEPS = ("refs and tags", "other preparation", "tokens", "walk", "templates", "rows", "sentences",
+         "counting tokens")
 
 
 def cpu_s(work: Callable[[], object]) -> float:
@@ -117,6 +121,9 @@ def shares(pages: list[tuple[str, str]], site: SiteInfo, dump_s: float) -> None:
     seconds = {"XML and bz2": dump_s}
     clock = time.process_time
     batches = NodeBatches(arrow_fields(TREE_NODES.columns))  # This imports pyarrow, outside of what is timed.
+    counter = load_token_counter(profile_by_name("fast").token_counter)
+    # A worker has met the words of its language before; this also imports what is loaded late.
+    counter.count_many([text for _, text in pages])
     list(batches.add("xx:1", 0, read_wikitext("", "A word.", site).nodes))
     list(batches.rest())
     gc.disable()
@@ -135,9 +142,13 @@ def shares(pages: list[tuple[str, str]], site: SiteInfo, dump_s: float) -> None:
         for _ in batches.add("xx:1", 0, nodes):
             pass
         at.append(clock())
-        refs, whole, tokens, walked, rows = (end - begin for begin, end in itertools.pairwise(at))
-        for name, taken in (("refs and tags", refs), ("other preparation", whole - refs), ("tokens", tokens),
-                            ("walk", walked - walk.seconds), ("templates", walk.seconds), ("rows", rows)):
+        split_nodes(nodes, "en")
+        at.append(clock())
+        counter.count("\n".join(node.text for node in nodes if node.text))
+        at.append(clock())
+        refs, whole, tokens, walked, *others = (end - begin for begin, end in itertools.pairwise(at))
+        parts = (refs, whole - refs, tokens, walked - walk.seconds, walk.seconds, *others)
+        for name, taken in zip(STEPS, parts, strict=True):
             seconds[name] = seconds.get(name, 0.0) + taken
     gc.enable()
     total = sum(seconds.values())
