@@ -96,8 +96,10 @@ def test_an_interrupt_ends_with_130_and_without_traceback() -> None:
     code = ("import sys, time, jobs.cli; m = jobs.cli.command_module('show'); "
             "m.run = lambda args: (print('ready', flush=True), time.sleep(60))[0]; "
             "sys.exit(jobs.cli.main(['show', 'enwiki:12']))")
+    # A shell lets what it starts in the background ignore this signal, and so these tests, and their processes.
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, cwd=Path(__file__).parents[3])
+                               text=True, cwd=Path(__file__).parents[3],
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
