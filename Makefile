@@ -14,7 +14,7 @@ export DO_NOT_TRACK := 1
 # uv hard-links from its cache where it can; on another file system it copies, without a warning a file.
 export UV_LINK_MODE ?= copy
 
-.PHONY: help setup demo test test-unit lint ui bench docs lock clean
+.PHONY: help setup demo test test-unit test-slow lint ui bench docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -43,7 +43,10 @@ ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DAT
 
 test: $(READY)  ## unit tests, then integration tests
 	@$(BIN)/python -m pytest -n 2 tests/unit
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests/integration
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" tests/integration
+
+test-slow: $(READY)  ## a kill in each stage of a build, a clock that goes back, a Spark cluster: minutes each
+	@$(BIN)/python -m pytest -m slow tests/integration
 
 test-unit: $(READY)  ## the tests that take seconds
 	@$(BIN)/python -m pytest -n 2 tests/unit

@@ -108,6 +108,7 @@ def clock_went_back(data: DataFolder, by: timedelta) -> None:
         os.utime(path, (later, later))
 
 
+@pytest.mark.slow
 def test_a_clock_that_went_back_between_two_builds_changes_nothing(small: Built, tmp_path: Path) -> None:
     clock_went_back(small.data, timedelta(days=400))
     assert small.rebuild().n_changed == 0

@@ -104,6 +104,7 @@ STAGES: dict[str, Callable[[Moment], bool]] = {
 """Stage → when its build is killed: in the middle of a write, or right behind a commit."""
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_an_update_that_is_killed_in_each_of_its_stages_is_completed_by_the_same_command(
         small: Built, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from pipelines.storage import TableReader
 from spark_jobs import pages
 from spark_jobs.runtime import JAR_SHA256, spark_home
 
+pytestmark = pytest.mark.slow
 TIMEOUT_S = 300
 EXACT = ("pages", "documents", "tree_nodes", "sentences", "units")
 
