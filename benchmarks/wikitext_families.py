@@ -35,7 +35,8 @@ class Family(NamedTuple):
         """A text of about `n_bytes` UTF-8 bytes, its words numbered in order."""
         left = n_bytes - _size(self.before + self.after)
         if isinstance(self.unit, str):
-            n_pieces = left // _size(self.unit + self.mirror)
+            # Even, for a quote that is left open takes another way through the reader: times would not compare.
+            n_pieces = left // _size(self.unit + self.mirror) & ~1
             body = self.unit * n_pieces
         else:
             pieces = []

@@ -23,7 +23,7 @@ OBJECT_STORE_BYTES = 256 << 20
 def ray_session(n_cpus: int | None = None) -> Iterator[None]:
     """Ray within the block. A session that was running before is used and left running.
 
-    Raises RunFailure when nothing answers at RAY_ADDRESS, or no Ray of this version.
+    Raises RunFailure when nothing answers at RAY_ADDRESS, no Ray of this version, or one that wants a token.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
@@ -38,6 +38,8 @@ def ray_session(n_cpus: int | None = None) -> Iterator[None]:
             ray.init(log_to_driver=False)
         # Ray ends the process when it gives up on a cluster.
         except (Exception, SystemExit) as error:
+            if "InvalidAuthToken" in f"{error.__cause__}":
+                raise _refused(address) from error
             raise _unreachable(address, f"{type(error).__name__}: {error}".splitlines()[0]) from error
     else:
         ray.init("local", num_cpus=n_cpus or len(os.sched_getaffinity(0)), include_dashboard=False,
@@ -51,3 +53,10 @@ def ray_session(n_cpus: int | None = None) -> Iterator[None]:
 def _unreachable(address: str, found: str) -> RunFailure:
     return RunFailure(f"Ray at {ADDRESS_VARIABLE}={address}", found, "a cluster of this Ray version",
                       f"Start it (ray start --head), correct {ADDRESS_VARIABLE}, or unset it for a local one.")
+
+
+def _refused(address: str) -> RunFailure:
+    # `ray start --head` wants a token where ~/.ray/auth_token exists, which any local Ray makes.
+    return RunFailure(f"Ray at {ADDRESS_VARIABLE}={address}", "refuses, for it wants a token",
+                      "the token of that cluster",
+                      "Set RAY_AUTH_MODE=token, with that cluster's token in ~/.ray/auth_token or RAY_AUTH_TOKEN.")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -16,13 +17,9 @@ from small_wiki import write_wiki
 from pipelines.documents.readers.dump import sample_dump_path
 from pipelines.settings import DataFolder
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests that share an expensive folder, and those of a file, into one process of `pytest -n 2`."""
-    for item in items:
-        needed = getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("sample" if "built" in needed else item.path.name))
+# Read by Ray once a process. Without it a Ray that a test starts makes a token in the user's home, and whether a
+# later one wants it depends on the order of the tests.
+os.environ["RAY_AUTH_MODE"] = "disabled"
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from math import inf
 
 import pytest
 
@@ -58,11 +59,15 @@ def test_families_are_linear(family: Family) -> None:
     cost = sum(measure(family, family.text(PROBE)).seconds.values())
     size = min(max(int(PROBE * SECONDS / cost), 4 * PROBE), LARGEST)
     texts = family.text(size >> N_DOUBLINGS), family.text(size)
-    small, large = (measure(family, text) for text in texts)
-    assert (large.lost, large.extra) == (0, 0)
-    grown = growth(small, large, N_DOUBLINGS, FLOOR_S)
-    if max(grown.values()) > PER_DOUBLING:
-        grown = growth(*(measure(family, text, rounds=3) for text in texts), N_DOUBLINGS, FLOOR_S)
+    grown = dict.fromkeys(STEPS, inf)
+    for rounds in (1, 3, 5, 10):
+        small, large = (measure(family, text, rounds) for text in texts)
+        assert (large.lost, large.extra) == (0, 0)
+        # A neighbour on the machine may slow one of the two down: of what is slow itself no round is fast.
+        grown = {step: min(grown[step], factor)
+                 for step, factor in growth(small, large, N_DOUBLINGS, FLOOR_S).items()}
+        if max(grown.values()) <= PER_DOUBLING:
+            break
     assert {step: grown[step] for step in STEPS if grown[step] > PER_DOUBLING} == {}
 
 

@@ -22,8 +22,11 @@ START_S, STOP_S = 90, 40
 
 
 @contextmanager
-def ray_head() -> Iterator[str]:
-    """The cluster's address, for RAY_ADDRESS; its ports are the system's choice."""
+def ray_head(**variables: str) -> Iterator[str]:
+    """The cluster's address, for RAY_ADDRESS; its ports are the system's choice.
+
+    variables: of its environment, beside this process's.
+    """
     # Not pytest's folder: Ray makes sockets in it, whose paths may have 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="ray-"))
     log = folder / "start.log"
@@ -32,7 +35,8 @@ def ray_head() -> Iterator[str]:
             [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--port=0", "--num-cpus=2",
              "--include-dashboard=false", "--disable-usage-stats", f"--object-store-memory={128 << 20}",
              f"--temp-dir={folder}"], stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-            env={key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"})
+            env={key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
+            | variables)
     try:
         yield _address(log)
     finally:

@@ -5,6 +5,9 @@ On a local Ray that the code starts, and on a cluster that was there before.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +88,24 @@ def test_ray_and_one_process_build_the_same(data: DataFolder, monkeypatch: pytes
     query = np.eye(DIM, dtype=np.float32)[0]
     assert (DenseIndex(folder, manifest).search(query, 20)
             == DenseIndex(other_folder, other_manifest).search(query, 20))
+
+
+def test_a_cluster_that_wants_a_token_says_so(tmp_path: Path) -> None:
+    """In a process of its own: Ray reads its mode once."""
+    token = {"RAY_AUTH_TOKEN": "a" * 40}
+    script = ("from training.ray_cluster import ray_session\n"
+              "with ray_session():\n    print('joined')")
+
+    def run(**variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_AUTH")}
+        return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120,
+                              env=environment | {"HOME": str(tmp_path)} | variables)
+
+    with ray_head(**token, RAY_AUTH_MODE="token") as running:
+        refused = run(**{ADDRESS_VARIABLE: running})
+        assert "Set RAY_AUTH_MODE=token" in refused.stderr
+        joined = run(**{ADDRESS_VARIABLE: running}, **token, RAY_AUTH_MODE="token")
+    assert joined.stdout == "joined\n", joined.stderr
 
 
 def test_questions_are_answered_on_a_cluster(small_built: Built, monkeypatch: pytest.MonkeyPatch,
