@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 from pipelines.errors import UserError
 
-READ_BYTES = 1 << 18
+READ_BYTES = 1 << 14
+"""Bytes at a time. What a decompressor makes of those before a fault is lost with the fault."""
+_BUFFER_BYTES = 1 << 18
 PIECE_BYTES = 1 << 22
 """Decompressed bytes at a time: a few compressed bytes may hold gigabytes."""
 XZ_MEMORY_BYTES = 256 << 20
@@ -120,7 +122,7 @@ def _whole_pages(pieces: _Pieces, end: int | None) -> _Pieces:
 def open_dump(path: str) -> Any:
     """The file, opened for reading bytes. Raises DumpError that says why it cannot be."""
     try:
-        return open(path, "rb")
+        return open(path, "rb", buffering=_BUFFER_BYTES)
     except FileNotFoundError:
         found, step = "there is no such file", "Check the path."
     except IsADirectoryError:
