@@ -29,6 +29,7 @@ COMMANDS = {
     "show": "print a document or the words of a citation",
     "export-trees": "write all document trees as JSON lines",
     "align": "find the nodes that passages of another file stand in",
+    "questions": "read published question sets, generate questions from trees",
     "audit": "what the reader keeps and loses, page by page",
     "release": "list the releases, choose the served one",
     "status": "what is served, what is stale, what runs",

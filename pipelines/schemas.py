@@ -246,7 +246,8 @@ EMBEDDINGS = Table(
 
 QUESTIONS = Table(
     "questions", "Evaluation questions with their gold evidence.",
-    key=("dataset", "question_id"), writer="pipelines/evaluation/question_table.py",
+    key=("dataset", "question_id"),
+    writer="pipelines/evaluation/question_table.py and pipelines/questions/published/table.py",
     columns=(
         Column("dataset", "string", "Name of the question set", constraint="length(dataset) > 0"),
         Column("question_id", "string", "Id within the set", constraint="length(question_id) > 0"),
@@ -257,6 +258,46 @@ QUESTIONS = Table(
         Column("evidence", "array<struct<title:string,section:array<string>,quote:string>>",
                "Gold evidence: verbatim quotes and where they stand"),
         Column("derived", "boolean", "Made by a program rather than written by a person"),
+        Column("generator", "string", "What generated it from trees: inverse_cloze, table_cell, llm:MODEL …; null: "
+                                      "nothing, it comes from people", nullable=True),
+    ),
+)
+
+ROUTING_STATES = Table(
+    "routing_states", "States in which a router decides: a question and one retrieval subtree of one document.",
+    key=("state_id",), writer="training/curate_actions.py", partition_by="bucket",
+    columns=(
+        Column("state_id", "string", "32 hex of SHA-256 over question, doc_id, router text and prompt format",
+               constraint="length(state_id) = 32"),
+        Column("dataset", "string", "Name of the question set", constraint="length(dataset) > 0"),
+        Column("question_id", "string", "Question", constraint="length(question_id) > 0"),
+        DOC_ID, BUCKET, RELEASE,
+        Column("prompt_format", "string", "Version of router text and grammar"),
+        Column("turn", "int", "0: what retrieval lit; then one heading a turn", constraint="turn >= 0"),
+        Column("question", "string", "The question", constraint="length(question) > 0"),
+        Column("router_text", "string", "What a router is shown", constraint="length(router_text) > 0"),
+        Column("lit_node_ids", "array<int>", "Content nodes that are shown, in document order"),
+        Column("hidden_node_ids", "array<int>", "Headings with content that is not shown, in document order"),
+        Column("lines", "array<string>", "Legal lines: ANSWER of the lit nodes, then EXPAND of the headings"),
+        Column("scores", "array<double>", "Score of the router `similarity` for each line's node"),
+    ),
+)
+
+ROUTING_ACTIONS = Table(
+    "routing_actions", "What a teacher did in a state: legal actions alone.",
+    key=("state_id", "teacher"), writer="training/curate_actions.py",
+    columns=(
+        Column("state_id", "string", "State", constraint="length(state_id) = 32"),
+        Column("teacher", "string", "gold, or the name of the language model", constraint="length(teacher) > 0"),
+        Column("actions", "array<string>", "Action lines; none: the subtree is refused"),
+        Column("tag", "string", "Class of the sample", constraint=_one_of("tag", ("ANSWER", "EXPAND", "REFUSE"))),
+        Column("expelled", "int", "Lines of the output that were not legal", constraint="expelled >= 0"),
+        Column("collapsed", "boolean", "Nothing usable came: this is no sample"),
+        Column("prompt_sha256", "string", "SHA-256 of the messages, in hex",
+               constraint="length(prompt_sha256) = 64"),
+        Column("tokens_in", "bigint", "Length of the prompt", unit="tokens", constraint="tokens_in >= 0"),
+        Column("tokens_out", "bigint", "Length of the output", unit="tokens", constraint="tokens_out >= 0"),
+        Column("cost_usd", "double", "Price of the calls", unit="USD", constraint="cost_usd >= 0"),
     ),
 )
 
@@ -321,7 +362,7 @@ DUMP_FILES = Table(
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (PAGES, DOCUMENTS, TREE_NODES, SENTENCES, UNITS, EMBEDDINGS, QUESTIONS, PREDICTIONS,
-                  REJECTS, DUMP_FILES)
+    for table in (PAGES, DOCUMENTS, TREE_NODES, SENTENCES, UNITS, EMBEDDINGS, QUESTIONS, ROUTING_STATES,
+                  ROUTING_ACTIONS, PREDICTIONS, REJECTS, DUMP_FILES)
 }
 RELEASED_TABLES = tuple(name for name, table in TABLES.items() if table.released)

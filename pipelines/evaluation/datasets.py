@@ -24,10 +24,11 @@ from pipelines.evaluation.normalise import normalise_quote
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-FIELDS = ("id", "question", "answers", "evidence", "type", "split", "derived")
+FIELDS = ("id", "question", "answers", "evidence", "type", "split", "derived", "generator")
 REQUIRED_SEPARATOR = "; "
 DATASET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_FORMAT_HELP = "Write one JSON object a line: {id, question, answers, evidence, type?, split?, derived?}."
+_FORMAT_HELP = ("Write one JSON object a line: {id, question, answers, evidence, type?, split?, derived?, "
+                "generator?}.")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Question:
     type: str | None = None
     split: Split | None = None
     derived: bool = False
+    generator: str | None = None
+    """What generated it from trees, as `inverse_cloze` or `llm:MODEL`; None: it comes from people."""
 
     @property
     def is_unanswerable(self) -> bool:
@@ -62,7 +65,7 @@ class Question:
             "id": self.question_id, "question": self.question, "answers": [list(a) for a in self.answers],
             "evidence": [{"title": e.title, "section": list(e.section), "quote": e.quote}
                          for e in self.evidence],
-            "type": self.type, "split": self.split, "derived": self.derived,
+            "type": self.type, "split": self.split, "derived": self.derived, "generator": self.generator,
         }
 
 
@@ -81,7 +84,10 @@ class BadLine:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """A named set of questions. `digest`: 16 hex of SHA-256 over the questions, whatever their order."""
+    """A named set of questions, all from people or all generated from trees: figures on them never mix.
+
+    `digest`: 16 hex of SHA-256 over the questions, whatever their order. Raises UserError for a mixed set.
+    """
 
     name: str
     questions: tuple[Question, ...]
@@ -91,9 +97,27 @@ class QuestionSet:
     bad_lines: tuple[BadLine, ...] = ()
     """Lines of the file that hold no valid question and were left out."""
 
+    def __post_init__(self) -> None:
+        generated = [question.question_id for question in self.questions if question.generator is not None]
+        if generated and len(generated) < len(self.questions):
+            n_people = len(self.questions) - len(generated)
+            raise UserError(
+                f"question set {self.name!r}{f' ({self.path})' if self.path else ''}",
+                f"{n_people} questions from people and {len(generated)} generated ones (the first is "
+                f"{generated[0]!r})", "one kind in a set, for their figures must not mix",
+                "Write the lines that have a generator to a file of their own.")
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether a program made the questions from trees: figures on them say so."""
+        return any(question.generator is not None for question in self.questions)
+
     @property
     def digest(self) -> str:
-        rows = sorted(json.dumps(q.to_json(), sort_keys=True, ensure_ascii=True) for q in self.questions)
+        # Without the field where it says nothing: sets keep the digest that they had before it.
+        rows = sorted(json.dumps({name: value for name, value in q.to_json().items()
+                                  if name != "generator" or value is not None},
+                                 sort_keys=True, ensure_ascii=True) for q in self.questions)
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
 
     def rejects(self) -> list[dict[str, Any]]:
@@ -235,11 +259,12 @@ def _question_of(row: dict[str, Any]) -> Question:
     split = row.get("split")
     if split is not None and split not in SPLITS:
         raise _BadRow("bad_field", "split", _show(split), f"one of {', '.join(SPLITS)}")
-    kind = row.get("type")
+    kind, generator = row.get("type"), row.get("generator")
     return Question(
         question_id=_text(row["id"], "id"), question=_text(row["question"], "question"),
         answers=_answers(row["answers"], bool(derived)), evidence=_evidence(row["evidence"]),
-        type=None if kind is None else _text(kind, "type"), split=split, derived=bool(derived))
+        type=None if kind is None else _text(kind, "type"), split=split, derived=bool(derived),
+        generator=None if generator is None else _text(generator, "generator"))
 
 
 def _answers(value: Any, derived: bool) -> tuple[tuple[str, ...], ...]:

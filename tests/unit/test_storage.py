@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zlib
@@ -27,6 +28,7 @@ def data(tmp_path: Path) -> DataFolder:
 def question(number: int, **changes: Any) -> dict[str, Any]:
     return {"dataset": "demo", "question_id": str(number), "split": None, "type": "fact",
             "question": f"Who wasn't {number}?", "answers": [["it's", "日本"], []], "derived": False,
+            "generator": None,
             "evidence": [{"title": "T", "section": ["A", "B"], "quote": 'a "quote"'}], **changes}
 
 
@@ -174,6 +176,41 @@ def test_look_ups_read_only_their_buckets(bucketed: DataFolder) -> None:
     assert len(fresh.rows_of_units("units", ["unit_id"], wanted)) == 2
     with pytest.raises(RunFailure, match=r"table units.*cannot be read.*release list"):
         fresh.rows("units", ["unit_id"])
+
+
+def test_long_look_ups_give_each_row_once_in_order(bucketed: DataFolder) -> None:
+    """40 documents in 8 buckets: by bucket, or by 20 documents, or all in one scan."""
+    reader = storage.TableReader(bucketed)
+    doc_ids = [f"enwiki:{page}" for page in range(40)]
+    rows = reader.rows("units", ["unit_id", "doc_id"], order_by=["doc_id", "unit_id"])
+    for wanted, n_scans in ((doc_ids, 8), (doc_ids[:25], 2), (doc_ids + [f"no:{n}" for n in range(150)], 1)):
+        sql = reader.lookup_sql("units", ["unit_id"], "doc_id", wanted)
+        assert sql.count("SELECT") == n_scans
+        found = reader.rows_of_documents("units", ["unit_id", "doc_id"], wanted[::-1], ["doc_id", "unit_id"])
+        assert found == [row for row in rows if row["doc_id"] in wanted]
+    units = [row["unit_id"] for row in rows]
+    found = reader.rows_of_units("units", ["unit_id"], units[3:] + units[5:])
+    assert sorted(row["unit_id"] for row in found) == sorted(units[3:])
+
+
+@pytest.mark.parametrize(("n_documents", "n_rows"), [(1, [50]), (20, [100]), (21, [50, 100]), (60, [100] * 3)])
+def test_a_look_up_of_many_reads_the_pages_of_their_rows_alone(data: DataFolder, n_documents: int,
+                                                               n_rows: list[int]) -> None:
+    from deltalake import WriterProperties, write_deltalake
+
+    storage.create_table(data, "units", 1)
+    rows = [unit(f"enwiki:{page:04}", number) | {"bucket": 0} for page in range(400) for number in range(5)]
+    arrow = pa.Table.from_pylist(rows, TABLES["units"].arrow_schema())
+    pages_of_50 = WriterProperties(data_page_row_count_limit=50, write_batch_size=50)
+    write_deltalake(data.table("units"), arrow, mode="append", writer_properties=pages_of_50)
+    reader = storage.TableReader(data)
+    wanted = [f"enwiki:{page:04}" for page in range(100, 100 + n_documents)]
+    sql = reader.lookup_sql("units", ["unit_id"], "doc_id", wanted)
+    (plan,) = [text for batch in reader._execute("units", f"EXPLAIN ANALYZE {sql}")
+               for text in batch.column("plan").to_pylist()]
+    # Of each scan: the rows of the pages, with ten documents each, that statistics left.
+    left = re.findall(r"page_index_rows_pruned=2.00 K total → (\d+) matched", plan)
+    assert sorted(map(int, left)) == n_rows
 
 
 def test_no_ids_read_nothing(data: DataFolder) -> None:

@@ -32,7 +32,7 @@ HOOKS: tuple[tuple[Any, str], ...] = (
 LOADED = ("pandas", "pipelines.retrieval.index_files", "arro3.core", "tarfile", "pydoc")
 """What the library loads at need, loaded once for all children: the engine itself may not start before a fork."""
 QUESTION = {"dataset": "d", "question": "Who?", "answers": [], "evidence": [], "type": None, "split": None,
-            "derived": False}
+            "derived": False, "generator": None}
 
 
 def write_units(data: DataFolder, texts: list[str]) -> int:

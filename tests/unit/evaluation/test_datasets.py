@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,36 @@ def test_bad_lines_can_be_left_out_as_long_as_a_question_is_left(tmp_path: Path)
         ("my-set:my set.jsonl:4", "duplicate_id", "field id: 'q1' again; expected an id once; line 1 has it too")]
     with pytest.raises(UserError, match="line 1, field question: missing"):
         load_questions(write(tmp_path, {"id": "q2"}), skip_bad=True)
+
+
+def test_the_generator_is_read_kept_and_written(tmp_path: Path) -> None:
+    questions = load_questions(write(tmp_path, {**GOOD, "generator": "inverse_cloze", "derived": True}))
+    assert questions.questions[0].generator == "inverse_cloze"
+    assert questions.questions[0].to_json()["generator"] == "inverse_cloze"
+    assert questions.table_rows()[0]["generator"] == "inverse_cloze"
+    assert (questions.is_generated, questions.unknown_fields) == (True, {})
+    assert not load_questions(write(tmp_path, {**GOOD, "generator": None})).is_generated
+
+
+@pytest.mark.parametrize("generator", ["", 7, ["x"]])
+def test_a_generator_is_a_name(tmp_path: Path, generator: Any) -> None:
+    with pytest.raises(UserError, match="field generator"):
+        load_questions(write(tmp_path, {**GOOD, "generator": generator}))
+
+
+def test_questions_of_people_and_generated_ones_do_not_mix(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD, {**GOOD, "id": "q2", "generator": "table_cell"}, {**GOOD, "id": "q3"})
+    found = r"2 questions from people and 1 generated ones \(the first is 'q2'\)"
+    with pytest.raises(UserError, match=found) as caught:
+        load_questions(path, "mixed")
+    assert caught.value.subject == f"question set 'mixed' ({path})"
+    with pytest.raises(UserError, match="from people"):
+        load_questions(path, "mixed", skip_bad=True)
+
+
+def test_the_digest_of_a_set_of_people_does_not_know_the_field(tmp_path: Path) -> None:
+    """As it was before there was a generator: SHA-256 over the sorted JSON of the other seven fields."""
+    row = {**GOOD, "answers": [["Ann", "Anne"]], "type": None, "split": None, "derived": False}
+    expected = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:16]
+    assert load_questions(write(tmp_path, GOOD)).digest == expected
+    assert load_questions(write(tmp_path, {**GOOD, "generator": "table_cell"})).digest != expected
