@@ -28,10 +28,10 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     """How a method is asked: budget, router, reader, k, the method's own options."""
     parser.add_argument("--budget", type=int, default=DEFAULT_BUDGET_TOKENS, metavar="TOKENS",
                         help="tokens that the context may have (default: %(default)s)")
-    parser.add_argument("--router", default="similarity", metavar="NAME|URL",
-                        help="router of rdr2: similarity, deterministic, no language model; local, the small "
-                             "model in this process; or an OpenAI-compatible endpoint, as "
-                             "http://127.0.0.1:8000/v1#MODEL (default: %(default)s)")
+    parser.add_argument("--router", default="similarity", metavar="NAME|FILE|URL",
+                        help="router of rdr2: similarity, deterministic, no language model; the file of a trained "
+                             "scorer, as scorer.safetensors; local, the small model in this process; or an "
+                             "OpenAI-compatible endpoint, as http://127.0.0.1:8000/v1#MODEL (default: %(default)s)")
     parser.add_argument("--reader", default="none", metavar="NAME|URL",
                         help="reader of the evidence: none, only evidence; default, the small model in this "
                              "process; or an endpoint's URL (default: %(default)s)")

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from pipelines.errors import RunFailure
@@ -32,6 +33,12 @@ LOG_PROPERTIES = {
 }
 """Of every table: what releases read back in time stays until clean-up, which goes by kept releases."""
 CONFLICT_RETRIES = 3
+PRUNED_VALUES = 20
+"""Of a longer list DataFusion compares no value with the statistics of files and pages: it reads every page."""
+MOST_SCANS = 8
+"""Scans of one look-up: with more they would read the same pages so often that one scan of all is cheaper."""
+VALUES_A_BUCKET = 5
+"""From so many values a bucket on, planning a scan for each bucket costs less than the pages that it spares."""
 SAMPLE_CHARACTERS = 500
 
 Row = dict[str, Any]
@@ -152,12 +159,7 @@ class TableReader:
 
         Raises RunFailure when a file of the table is missing or damaged.
         """
-        sql = f'SELECT {", ".join(_quoted(c) for c in columns)} FROM "{name}"'
-        if where_sql:
-            sql += f" WHERE {where_sql}"
-        if order_by:
-            sql += f" ORDER BY {', '.join(_quoted(c) for c in order_by)}"
-        return self._execute(name, sql)
+        return self._execute(name, _select(name, columns, where_sql, order_by))
 
     def rows(self, name: str, columns: Sequence[str] | None = None, where_sql: str | None = None,
              order_by: Sequence[str] = ()) -> list[Row]:
@@ -165,33 +167,44 @@ class TableReader:
 
         columns: without, all of them. Raises RunFailure when a file is missing or damaged.
         """
-        columns = tuple(columns or TABLES[name].column_names)
-        found: list[Row] = []
-        for batch in self.batches(name, columns, where_sql, order_by):
-            found += batch_rows(batch, name)
-        return found
+        return self._rows(name, _select(name, tuple(columns or TABLES[name].column_names), where_sql, order_by))
 
     def rows_of_documents(self, name: str, columns: Sequence[str], doc_ids: Iterable[str],
                           order_by: Sequence[str] = ()) -> list[Row]:
         """Rows of these documents; only their buckets' files are read."""
         wanted = sorted(set(doc_ids))
-        if not wanted:
-            return []
-        return self.rows(name, columns, self._in_buckets(name, "doc_id", wanted, wanted), order_by)
+        return self._rows(name, self.lookup_sql(name, columns, "doc_id", wanted, order_by)) if wanted else []
 
     def rows_of_units(self, name: str, columns: Sequence[str], unit_ids: Iterable[str]) -> list[Row]:
         """Rows with these unit_ids; only their documents' buckets are read."""
         wanted = sorted(set(unit_ids))
-        if not wanted:
-            return []
-        return self.rows(name, columns, self._in_buckets(name, "unit_id", wanted, map(doc_id_of, wanted)))
+        return self._rows(name, self.lookup_sql(name, columns, "unit_id", wanted)) if wanted else []
 
-    def _in_buckets(self, name: str, column: str, values: list[str], doc_ids: Iterable[str]) -> str:
+    def lookup_sql(self, name: str, columns: Sequence[str], key: str, values: Sequence[str],
+                   order_by: Sequence[str] = ()) -> str:
+        """The query for the rows whose key, doc_id or unit_id, is among `values`, which are distinct.
+
+        order_by: of the columns. Scans of few values each: rows are in order of the key within a file, so that
+        statistics leave few of its pages to read. Units are looked for by document first, whose ids take little
+        room.
+        """
         n_buckets = self.n_buckets(name)
-        condition = sql_in(column, values)
         if n_buckets is None:
-            return condition
-        return f"{sql_in('bucket', sorted({bucket_of(d, n_buckets) for d in doc_ids}))} AND {condition}"
+            return _select(name, columns, sql_in(key, values), order_by)
+        buckets = {value: bucket_of(doc_id_of(value), n_buckets) for value in values}
+        scans = []
+        for group in _scans(buckets):
+            conditions = [sql_in("bucket", sorted({buckets[value] for value in group})), sql_in(key, group)]
+            if key == "unit_id":
+                conditions.insert(1, sql_in("doc_id", sorted({doc_id_of(value) for value in group})))
+            scans.append(_select(name, columns, " AND ".join(conditions)))
+        return " UNION ALL ".join(scans) + _order(order_by)
+
+    def _rows(self, name: str, sql: str) -> list[Row]:
+        found: list[Row] = []
+        for batch in self._execute(name, sql):
+            found += batch_rows(batch, name)
+        return found
 
     def _execute(self, name: str, sql: str) -> Iterator[Any]:
         self.table(name)
@@ -206,6 +219,25 @@ class TableReader:
 
 def _quoted(column: str) -> str:
     return f'"{column}"'
+
+
+def _select(name: str, columns: Sequence[str], where_sql: str | None, order_by: Sequence[str] = ()) -> str:
+    where = f" WHERE {where_sql}" if where_sql else ""
+    return f'SELECT {", ".join(map(_quoted, columns))} FROM "{name}"{where}{_order(order_by)}'
+
+
+def _order(order_by: Sequence[str]) -> str:
+    return f" ORDER BY {', '.join(map(_quoted, order_by))}" if order_by else ""
+
+
+def _scans(buckets: Mapping[str, int]) -> list[list[str]]:
+    """The values of a look-up, given with their buckets, by the scan that looks for them."""
+    ordered = sorted(buckets, key=lambda value: (buckets[value], value))
+    runs = [ordered]
+    if len(ordered) >= VALUES_A_BUCKET * len(set(buckets.values())):
+        runs = [list(run) for _, run in groupby(ordered, key=buckets.__getitem__)]
+    scans = [run[begin: begin + PRUNED_VALUES] for run in runs for begin in range(0, len(run), PRUNED_VALUES)]
+    return scans if len(scans) <= MOST_SCANS else [ordered]
 
 
 def batch_rows(batch: Any, table_name: str) -> list[Row]:
@@ -292,7 +324,8 @@ def _write(data: DataFolder, name: str, rows: Sequence[Mapping[str, Any]], updat
     table = TABLES[name]
     _check_rows(table, rows)
     try:
-        create_table(data, name)
+        if not table_exists(data, name):
+            create_table(data, name)
         for attempt in range(CONFLICT_RETRIES + 1):
             try:
                 return _write_once(data, table, rows, update)

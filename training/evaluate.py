@@ -37,6 +37,7 @@ from pipelines.models.load_llm import described
 from pipelines.releases import Release, read_release
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
+from training.config_file import faults, load_config
 from training.tracking import TracedQuery, TrackedRun, Tracker
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class EvaluationOptions(BaseModel):
     curve_budgets: tuple[int, ...] = Field(
         (250, 500, 2000), description="More budgets for the curve of evidence recall, in tokens")
     k: int | None = Field(None, ge=0, description="Units that a method retrieves; none: its own default")
-    router: str = Field("similarity", description="Router of the methods that route: similarity, local or a URL")
+    router: str = Field("similarity", description="Router of the methods that route, as --router")
     reader: str = Field("none", description="Reader that answers from the context")
     set: dict[str, str] = Field(default_factory=dict, description="Options for the methods that have them")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")
@@ -79,16 +80,12 @@ def make_options(**values: Any) -> EvaluationOptions:
     try:
         options = EvaluationOptions.model_validate(values)
     except ValidationError as error:
-        raise UserError("evaluation options", _faults(error), "values within their ranges",
+        raise UserError("evaluation options", faults(error), "values within their ranges",
                         "Correct them.") from error
     options_by_method(options.methods or method_names(), options.set)
     check_router(options.router)
     check_reader(options.reader)
     return options
-
-
-def _faults(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
 
 
 @dataclass(frozen=True)
@@ -271,30 +268,13 @@ def _record_comparison(run: TrackedRun, result: Mapping[str, Any], page: str) ->
     run.log_text(latencies(result), "plots/latency.svg")
 
 
-def load_config(path: Path) -> EvaluationConfig:
-    """Read and check a config file. Raises UserError naming every field at fault."""
-    import yaml
-
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"config {path}", f"cannot be read ({error})", "a YAML or JSON file",
-                        "Check the path and the syntax.") from error
-    try:
-        return EvaluationConfig.model_validate(values)
-    except ValidationError as error:
-        fields = ", ".join(EvaluationConfig.model_fields)
-        raise UserError(f"config {path}", _faults(error), f"fields of {fields}",
-                        "Correct the file.") from error
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an evaluation from a config file; prints where the result and the report are."""
     parser = argparse.ArgumentParser(prog="python -m training.evaluate",
                                      description="Compare retrieval methods on a question set.")
     parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of EvaluationConfig")
     try:
-        config = load_config(parser.parse_args(arguments).config)
+        config = load_config(parser.parse_args(arguments).config, EvaluationConfig)
         options = EvaluationOptions.model_validate(
             config.model_dump(include=set(EvaluationOptions.model_fields)))
         questions = load_questions(config.questions, config.dataset, skip_bad=True)

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.api import Corpus, answer, make_request
 from pipelines.documents.tree import Document, Sentence
@@ -35,6 +34,7 @@ from pipelines.evaluation.metrics import question_metrics, summarise
 from pipelines.evaluation.predictions import Prediction
 from pipelines.methods.base import Filters, Hit, RetrievalCorpus
 from pipelines.methods.similarity_router import SimilarityRouter
+from training.config_file import load_config
 
 SHOWN = ("evidence_recall", "evidence_precision", "evidence_f1", "answer_in_context",
          "refusal_rate_unanswerable", "context_tokens")
@@ -185,19 +185,6 @@ def choose(trials: Sequence[Trial], metric: str) -> Trial:
     return max(close, key=lambda trial: trial.values)
 
 
-def load_config(path: Path) -> TuneRouterConfig:
-    """Read and check a config file. Raises UserError naming every field at fault."""
-    try:
-        return TuneRouterConfig.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"config {path}", f"cannot be read ({error})", "a YAML or JSON file",
-                        "Check the path and the syntax.") from error
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
-        raise UserError(f"config {path}", faults, f"fields of {', '.join(TuneRouterConfig.model_fields)}",
-                        "Correct the file.") from error
-
-
 def describe(trial: Trial) -> str:
     """One line: the point and its means."""
     known = {name: trial.means.get(name) for name in SHOWN}
@@ -211,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                                      description="Tune the thresholds of a router on dev questions.")
     parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of TuneRouterConfig")
     try:
-        config = load_config(parser.parse_args(arguments).config)
+        config = load_config(parser.parse_args(arguments).config, TuneRouterConfig)
         corpus = Corpus.open(config.data, config.release)
         questions = [question for question in load_questions(config.questions).questions
                      if config.split in (None, question.split)]

@@ -57,6 +57,18 @@ class GoldLocator:
         """Every gold quote of a question, in its order."""
         return tuple(self._locate(gold) for gold in question.evidence)
 
+    def nodes(self, question: Question) -> dict[str, set[int]]:
+        """The content nodes that hold gold quotes of a question, by doc_id; documents without one are left out.
+
+        Of a quote within one node, all nodes that hold it; of a longer one, the nodes of its first occurrence.
+        """
+        found: dict[str, set[int]] = {}
+        for gold in question.evidence:
+            for doc_id in self._ids_by_title.get(normalise_title(gold.title), ()):
+                if nodes := self._text_of(doc_id).nodes_of(normalise_quote(gold.quote)):
+                    found.setdefault(doc_id, set()).update(nodes)
+        return found
+
     def _locate(self, gold: GoldEvidence) -> LocatedQuote:
         wanted = normalise_quote(gold.quote)
         problem = "no_document"
@@ -91,18 +103,29 @@ class _DocumentText:
 
     def sections_of(self, normalised_quote: str) -> dict[str, str]:
         """Sections that the first occurrence touches, each with its words there; empty when there is none."""
+        sections: dict[str, str] = {}
+        for node_id, words in self._touched(normalised_quote):
+            name = section_id(self._document, node_id)
+            sections[name] = f"{sections[name]}\n{words}" if name in sections else words
+        return sections
+
+    def nodes_of(self, normalised_quote: str) -> set[int]:
+        """Nodes of the first occurrence; where that is within one node, all that hold the quote."""
+        first = {node_id for node_id, words in self._touched(normalised_quote) if normalise_quote(words)}
+        if len(first) == 1:
+            first |= {node.node_id for node in self._nodes if normalised_quote in normalise_quote(node.text)}
+        return first
+
+    def _touched(self, normalised_quote: str) -> Iterator[tuple[int, str]]:
+        """The nodes that the first occurrence touches, each with its words there."""
         place = self._text.find(normalised_quote)
         if place is None:
-            return {}
-        sections: dict[str, str] = {}
+            return
         for index in range(bisect_right(self._begins, place[0]) - 1, len(self._nodes)):
             node, begin = self._nodes[index], self._begins[index]
             if begin >= place[1]:
                 break
-            words = node.text[max(0, place[0] - begin): place[1] - begin]
-            name = section_id(self._document, node.node_id)
-            sections[name] = f"{sections[name]}\n{words}" if name in sections else words
-        return sections
+            yield node.node_id, node.text[max(0, place[0] - begin): place[1] - begin]
 
 
 def relevant_sections(quotes: Sequence[LocatedQuote]) -> set[str]:

@@ -34,10 +34,11 @@ class Hit:
 
 @dataclass(frozen=True)
 class Filters:
-    """Restricts a search to a source (`wikipedia`) and to documents of exactly one of these titles."""
+    """Restricts a search to a source (`wikipedia`), to documents of exactly one of these titles, and to these."""
 
     source: str | None = None
     titles: tuple[str, ...] = ()
+    doc_ids: tuple[str, ...] = ()
 
 
 class RetrievalCorpus(Protocol):

@@ -7,22 +7,33 @@ names. What does not: deciding (`similarity_router.py`, `llm_router.py`) and loa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pipelines.methods.base import RetrievalCorpus
 from pipelines.methods.llm_router import LlmRouter, LlmRouterSettings
 from pipelines.methods.routing import Router
+from pipelines.methods.scorer_router import FeatureMaker, Scorer, ScorerRouter
 from pipelines.methods.similarity_router import SimilarityRouter
 from pipelines.models.load_llm import check_model, load_model
 from pipelines.settings import profile_by_name
 
 LOCAL_ROUTER = "local"
 """The language model that set-up converts, in this process."""
+SCORER_ENDING = ".safetensors"
 
 
 def check_router(name: str) -> None:
-    """Raise UserError for a name that no router has, and for a URL that is no address of an endpoint."""
-    check_model(name, LOCAL_ROUTER, "router", (SimilarityRouter.name,))
+    """Raise UserError for a name that no router has, a file that is no scorer, a URL that is no endpoint's."""
+    if is_scorer(name):
+        Scorer.load(Path(name))
+    else:
+        check_model(name, LOCAL_ROUTER, "router", (SimilarityRouter.name,))
+
+
+def is_scorer(name: str) -> bool:
+    """Whether a name is the path of a scorer's file."""
+    return name.endswith(SCORER_ENDING) and "://" not in name
 
 
 def make_router(name: str, corpus: RetrievalCorpus, options: Mapping[str, Any]) -> Router:
@@ -31,6 +42,8 @@ def make_router(name: str, corpus: RetrievalCorpus, options: Mapping[str, Any]) 
     Raises UserError for an unknown name, RunFailure for a local model that was not set up.
     """
     check_router(name)
+    if is_scorer(name):
+        return ScorerRouter(Scorer.load(Path(name)), FeatureMaker(corpus))
     # A release that was made before there was a score threshold has none.
     thresholds = {"score": profile_by_name().router_score_threshold, **corpus.router_thresholds()}
 

@@ -82,7 +82,8 @@ class MemoryCorpus:
         hits = [Hit(unit.unit_id, unit.doc_id, unit.node_ids, score(self._terms[unit.unit_id]), unit.text,
                     unit.first_sentence_id, unit.last_sentence_id)
                 for unit in self._units
-                if not filters.titles or self._documents[unit.doc_id].title in filters.titles]
+                if (not filters.titles or self._documents[unit.doc_id].title in filters.titles)
+                and (not filters.doc_ids or unit.doc_id in filters.doc_ids)]
         return sorted(hits, key=lambda hit: (-hit.score, hit.unit_id))[:k]
 
 

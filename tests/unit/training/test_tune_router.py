@@ -11,7 +11,8 @@ from language_model_server import Asked, Sent, as_json, served
 from pipelines.errors import UserError
 from pipelines.evaluation.datasets import GoldEvidence, Question
 from pipelines.settings import cache_folder
-from training.tune_router import Trial, TuneRouterConfig, choose, describe, load_config, tune
+from training.config_file import load_config
+from training.tune_router import Trial, TuneRouterConfig, choose, describe, tune
 
 QUESTIONS = (
     Question("1", "barn owl wingspan", (("95 cm",),),
@@ -84,12 +85,12 @@ def test_questions_without_gold_evidence_cannot_tune(bird_corpus: Any) -> None:
 def test_a_config_file_is_checked(tmp_path: Path) -> None:
     file = tmp_path / "tune.yaml"
     file.write_text("questions: dev.jsonl\nbudget_tokens: 500\n", encoding="utf-8")
-    assert load_config(file).budget_tokens == 500
+    assert load_config(file, TuneRouterConfig).budget_tokens == 500
     file.write_text("questions: dev.jsonl\nbudgets: 500\n", encoding="utf-8")
     with pytest.raises(UserError, match="budgets"):
-        load_config(file)
+        load_config(file, TuneRouterConfig)
     with pytest.raises(UserError, match="cannot be read"):
-        load_config(tmp_path / "none.yaml")
+        load_config(tmp_path / "none.yaml", TuneRouterConfig)
 
 
 def test_the_chosen_pair_is_the_most_selective_within_one_standard_error() -> None:
