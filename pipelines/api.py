@@ -138,6 +138,7 @@ class Corpus:
         return answer(request, method, self._corpus, self.release, reader)
 
     def _check_titles(self, titles: Sequence[str]) -> None:
+        self._corpus.doc_ids(titles)  # In one read, from which the single ones below and the searches follow.
         for title in titles:
             if not self._corpus.doc_ids([title]):
                 raise UserError(f"title {title!r}", f"no document of release {self.release} has it",

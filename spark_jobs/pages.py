@@ -9,6 +9,7 @@ whole. `pages` is committed before `dump_files`: a kill in between only makes th
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import json
 import logging
@@ -51,6 +52,10 @@ from spark_jobs.tables import (
 )
 
 log = logging.getLogger(__name__)
+
+_PLACE = ["doc_id", "bucket", "split", "position"]
+"""A page's keys, and where in the files it stands."""
+_EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -127,13 +132,20 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
     for table in ("pages", "dump_files"):
         ensure_table(session, data, table, profile)
     staged = _stage(session, pending, reading, n_buckets(data, profile), profile)
+    # All but the texts, kept in the same pass: what is counted and compared must not read these again.
+    light = staged.drop("text").persist()
     try:
-        _judge(staged, reading, salvage)
-        snapshot = _snapshot(session, data, given, known, reading, staged) if full_snapshot else None
-        changes = _write_pages(session, data, _newest(staged, reading), snapshot, profile)
+        _judge(light, reading, salvage)
+        snapshot = _snapshot(session, data, given, known, reading, light) if full_snapshot else None
+        newest, repeated = _newest(light, reading)
+        # Texts are joined only where they must be: most dumps hold every page once.
+        pages = _good(staged, reading)
+        pages = pages.join(newest.select(*_PLACE), _PLACE, "left_semi") if repeated else pages
+        changes = _write_pages(session, data, pages, newest, snapshot, profile)
         if reading.n_pages:
-            _write_dump_files(session, data, staged, reading, {file.key: file for file in pending})
+            _write_dump_files(session, data, light, reading, {file.key: file for file in pending})
     finally:
+        light.unpersist()
         staged.unpersist()
     n_rejects = append_rejects(session, data, profile, reading.rejects)
     if reading.errors:
@@ -219,24 +231,31 @@ def _judge(staged: DataFrame, reading: _Reading, salvage: bool) -> None:
             reading.rejects.append(Reject("pages", f"{key}@{cut.offset}", "dump_cut", cut.found))
 
 
-def _newest(staged: DataFrame, reading: _Reading) -> DataFrame:
-    """The pages of the good splits, each at its newest revision, with `rank` to compare revisions by."""
-    ranked = (staged.where(F.col("report").isNull() & F.col("split").isin(reading.taken))
-              .withColumn("rank", _rank()).withColumn("place", F.struct("split", "position")))
-    newest = ranked.groupBy("doc_id").agg(F.max(F.struct("rank", "place"))["place"].alias("place"))
-    repeated = ranked.groupBy("doc_id").count().where("count > 1").limit(1).count()
-    # Texts are joined only where they must be: most dumps hold every page once.
-    return ranked.join(newest, ["doc_id", "place"], "left_semi") if repeated else ranked
+def _newest(light: DataFrame, reading: _Reading) -> tuple[DataFrame, bool]:
+    """Of the pages of the good splits the newest: keys, where each stands, `rank` to compare revisions by; and
+    whether that leaves out any."""
+    ranked = _good(light, reading).select(*_PLACE, _rank().alias("rank"))
+    if not ranked.groupBy("doc_id").count().where("count > 1").limit(1).count():
+        return ranked, False
+    others = (*_PLACE[1:], "rank")
+    newest = ranked.groupBy("doc_id").agg(F.max(F.struct("rank", *_PLACE[1:])).alias("newest"))
+    return newest.select("doc_id", *(F.col(f"newest.{name}").alias(name) for name in others)), True
+
+
+def _good(rows: DataFrame, reading: _Reading) -> DataFrame:
+    """The pages of the splits that count."""
+    return rows.where(F.col("report").isNull() & F.col("split").isin(reading.taken))
 
 
 def _rank() -> Column:
     """What decides between two copies of a page, the higher one staying, whatever came first.
 
     The revision id; then, of two copies of one revision, the one that has its text; then its content, for
-    no better reason than that the order of reading must not matter.
+    no better reason than that the order of reading must not matter. The text itself is not looked at, for that
+    would read all of them: a page lacks it exactly where its content is that of an empty text.
     """
     return F.struct(
-        F.col("revision_id"), F.col("text").isNotNull(), F.col("content_sha256"),
+        F.col("revision_id"), F.col("content_sha256") != _EMPTY_SHA256, F.col("content_sha256"),
         F.col("title"), F.col("namespace"), F.coalesce("redirect_to", F.lit("")))
 
 
@@ -252,23 +271,28 @@ def _snapshot(spark: SparkSession, data: DataFolder, given: list[DumpFile], know
     return stored.union(read).distinct()
 
 
-def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, snapshot: DataFrame | None,
-                 profile: Profile) -> RowChanges:
-    """Commit new and newer pages, and the deletions of a snapshot, at once."""
+def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, newest: DataFrame,
+                 snapshot: DataFrame | None, profile: Profile) -> RowChanges:
+    """Commit new and newer pages, and the deletions of a snapshot."""
     if is_empty(data, "pages"):
         append_rows(data, "pages", pages.select(*PAGES.column_names))
         return RowChanges(n_inserted=rows_of_last_commit(data, "pages"))
 
+    found: list[DataFrame] = []
+
     def differing() -> DataFrame:
-        keys = ["doc_id", "bucket"]
         table = read_table(spark, data, "pages")
-        old = table.select(*keys, _rank().alias("old_rank"))
         change = (F.when(F.col("old_rank").isNull(), "insert")
                   .when(F.col("rank") > F.col("old_rank"), "update"))
-        # Ranks are compared first, without the texts; then the few texts that win are fetched.
-        winners = (pages.select(*keys, "rank").join(old, keys, "left").select(*keys, change.alias(CHANGE))
-                   .where(F.col(CHANGE).isNotNull()))
-        rows = pages.join(winners, keys).select(*PAGES.column_names, CHANGE)
+        # Ranks are compared first, without the texts; then the few texts that win are fetched. Counted before they
+        # are joined: of what is kept Spark knows the size, and sends a small side to the texts instead of sorting
+        # and shuffling all of these.
+        old = table.select("doc_id", "bucket", _rank().alias("old_rank"))
+        winners = (newest.join(old, ["doc_id", "bucket"], "left")
+                   .select(*_PLACE, change.alias(CHANGE)).where(F.col(CHANGE).isNotNull())).persist()
+        found.append(winners)
+        winners.count()
+        rows = pages.join(winners, _PLACE).select(*PAGES.column_names, CHANGE)
         if snapshot is None:
             return rows
         gone = (table.where(F.col("namespace").isin(list(profile.namespaces)))
@@ -276,7 +300,11 @@ def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, snapsh
                 .join(snapshot, ["wiki", "page_id"], "left_anti"))
         return rows.union(gone.select(*PAGES.column_names, F.lit("delete").alias(CHANGE)))
 
-    return write_differences(spark, data, "pages", differing)
+    try:
+        return write_differences(spark, data, "pages", differing)
+    finally:
+        for winners in found:
+            winners.unpersist()
 
 
 def _write_dump_files(spark: SparkSession, data: DataFolder, staged: DataFrame, reading: _Reading,

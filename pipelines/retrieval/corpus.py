@@ -30,10 +30,15 @@ from pipelines.settings import DataFolder
 from pipelines.storage import TableReader, sql_in
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pipelines.retrieval.dense import DenseIndex
 
 KEPT_DOCUMENTS = 64
 KEPT_UNITS = 4096
+KEPT_TITLES = 1024
+KEPT_VECTORS = 64
 
 Value = TypeVar("Value")
 
@@ -53,6 +58,8 @@ class ReleasedCorpus:
         self._documents: _Recent[Document] = _Recent(KEPT_DOCUMENTS)
         self._sentences: _Recent[list[Sentence]] = _Recent(KEPT_DOCUMENTS)
         self._hits: _Recent[Hit] = _Recent(KEPT_UNITS)
+        self._titled: _Recent[list[str]] = _Recent(KEPT_TITLES)
+        self._vectors: _Recent[NDArray[np.float32]] = _Recent(KEPT_VECTORS)
 
     @classmethod
     def open(cls, data: DataFolder | str, release: int | None = None) -> ReleasedCorpus:
@@ -102,8 +109,11 @@ class ReleasedCorpus:
 
         Raises UserError for a source that does not exist.
         """
-        vector = self.encoder.encode([question]).vectors[0]
+        vector = self._vectors.get_many([question], self._encode)[question]
         return self._read_hits(self._dense.search(vector, k, **self._restriction(filters)))
+
+    def _encode(self, questions: list[str]) -> dict[str, NDArray[np.float32]]:
+        return dict(zip(questions, self.encoder.encode(questions).vectors, strict=True))
 
     def search_sparse(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
         """The k best units by BM25, best first; ties by unit_id. Raises UserError as `search_dense`."""
@@ -113,12 +123,25 @@ class ReleasedCorpus:
         if filters.source is not None and filters.source not in SOURCES:
             raise UserError(f"source {filters.source!r}", "no such kind of corpus",
                             f"one of {', '.join(SOURCES)}", "Correct --source or leave it out.")
-        return {"source": filters.source, "doc_ids": self.doc_ids(filters.titles) if filters.titles else None}
+        doc_ids = list(filters.doc_ids) or None
+        if filters.titles:
+            titled = self.doc_ids(filters.titles)
+            doc_ids = titled if doc_ids is None else sorted(set(titled) & set(doc_ids))
+        return {"source": filters.source, "doc_ids": doc_ids}
 
     def doc_ids(self, titles: Iterable[str]) -> list[str]:
-        """Documents that have exactly one of these titles, by doc_id."""
-        rows = self.reader.rows("documents", ("doc_id",), sql_in("title", sorted(set(titles))))
-        return sorted(row["doc_id"] for row in rows)
+        """Documents that have exactly one of these titles, by doc_id.
+
+        The one read of a question that no bucket bounds: titles are looked for in all rows of `documents`.
+        """
+        found = self._titled.get_many(sorted(set(titles)), self._load_titles)
+        return sorted(doc_id for doc_ids in found.values() for doc_id in doc_ids)
+
+    def _load_titles(self, titles: list[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {title: [] for title in titles}
+        for row in self.reader.rows("documents", ("title", "doc_id"), sql_in("title", titles)):
+            found[row["title"]].append(row["doc_id"])
+        return found
 
     def _read_hits(self, matches: Sequence[Match]) -> list[Hit]:
         """Add nodes and text to what an index found. Raises RunFailure when the table lacks a unit."""

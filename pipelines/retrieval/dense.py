@@ -52,11 +52,40 @@ class DenseIndex:
         # search takes 40 times as long. The setting is the calling thread's own.
         _faiss().omp_set_num_threads(1)
         found: list[Match] = []
+        nominating: list[tuple[_Shard, NDArray[np.int64] | None]] = []
         for shard in self._shards:
             rows = shard.rows(source, doc_ids)
-            if k > 0 and (rows is None or len(rows)):
+            if k <= 0 or (rows is not None and not len(rows)):
+                continue
+            if shard.is_exact_for(rows):
                 found += shard.search(query, k, rows)
+            else:
+                nominating.append((shard, rows))
+        for shard, rows in _candidates(nominating, query, k):
+            found += shard.search(query, k, rows)
         return rank(found, k)
+
+
+def _candidates(shards: list[tuple[_Shard, NDArray[np.int64] | None]], query: NDArray[np.float32],
+                k: int) -> list[tuple[_Shard, NDArray[np.int64]]]:
+    """Rows to score again: the best by their codes of all shards together, so that more shards read no more.
+
+    Few probes may find too few under a filter: then all lists are searched.
+    """
+    import numpy as np
+
+    limit = max(k * CANDIDATES_PER_RESULT, MIN_CANDIDATES)
+    wanted = min(k, sum(shard.n if rows is None else len(rows) for shard, rows in shards))
+    nominated: list[tuple[NDArray[np.float32], NDArray[np.int64]]] = []
+    for all_lists in (False, True):
+        nominated = [shard.nominate(query, limit, rows, all_lists) for shard, rows in shards]
+        if sum(len(found) for _, found in nominated) >= wanted:
+            break
+    scores = np.concatenate([scores for scores, _ in nominated]) if nominated else np.empty(0, np.float32)
+    last = np.partition(scores, len(scores) - limit)[len(scores) - limit] if len(scores) > limit else -np.inf
+    kept = [(shard, np.sort(found[scores >= last]))
+            for (shard, _), (scores, found) in zip(shards, nominated, strict=True)]
+    return [(shard, found) for shard, found in kept if len(found)]
 
 
 class _Shard:
@@ -113,13 +142,16 @@ class _Shard:
 
     # --- search
 
+    def is_exact_for(self, rows: NDArray[np.int64] | None) -> bool:
+        """Whether `search` compares these rows (None: all) themselves; otherwise some are nominated first."""
+        return self._vectors is None or (rows is not None and len(rows) <= EXACT_ROWS)
+
     def search(self, query: NDArray[np.float32], k: int, rows: NDArray[np.int64] | None) -> list[Match]:
         """The shard's k best among `rows` (None: all), with all that tie with the last of them."""
-        if self._vectors is None:
+        if self._vectors is None or rows is None:
             scores, found = self._search_exact(query, k, rows)
         else:
-            found = rows if rows is not None and len(rows) <= EXACT_ROWS else self._nominate(query, k, rows)
-            scores = self._vectors[found].astype(query.dtype) @ query[0]
+            found, scores = rows, self._vectors[rows].astype(query.dtype) @ query[0]
         return [Match(self.unit_id(row), self.doc_id(self._document_of(row)), float(score))
                 for score, row in self._best(scores, found, k)]
 
@@ -146,21 +178,15 @@ class _Shard:
                 return _valid(scores[0], found[0])
             limit *= 4
 
-    def _nominate(self, query: NDArray[np.float32], k: int,
-                  rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Rows to score again. Few probes may find too few, as -1: then all lists are searched."""
-        import numpy as np
-
-        available = self.n if rows is None else len(rows)
-        limit = min(max(k * CANDIDATES_PER_RESULT, MIN_CANDIDATES), available)
+    def nominate(self, query: NDArray[np.float32], limit: int, rows: NDArray[np.int64] | None,
+                 all_lists: bool) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """At most `limit` rows with their scores by code, from the lists nearest to the query or from all."""
+        limit = min(limit, self.n if rows is None else len(rows))
         selector = None if rows is None else _faiss().IDSelectorBatch(rows)
-        for n_probe in (self._n_probe, self._n_lists):
-            parameters = _faiss().SearchParametersIVF(nprobe=n_probe, sel=selector)
-            scores, found = self._index.search(query, limit, params=parameters)
-            candidates = np.unique(_valid(scores[0], found[0])[1])
-            if len(candidates) >= min(k, available):
-                break
-        return candidates
+        n_probe = self._n_lists if all_lists else self._n_probe
+        parameters = _faiss().SearchParametersIVF(nprobe=n_probe, sel=selector)
+        scores, found = self._index.search(query, limit, params=parameters)
+        return _valid(scores[0], found[0])
 
 
 def _faiss() -> Any:

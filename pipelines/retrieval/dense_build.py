@@ -183,13 +183,13 @@ def _write_trained(vectors: NDArray[np.float32], rows: NDArray[np.int64], target
 def new_trained_index(n: int, dim: int) -> tuple[Any, dict[str, Any]]:
     """An untrained, seeded IVF-PQ index for n vectors and the manifest's facts about it.
 
-    4 √n inverted lists, one byte for every 8 dimensions. benchmarks/bench_index.py shows the curve that the
-    constants come from.
+    4 √n inverted lists, of which 1 in 16 is probed, and a byte for every 4 dimensions. docs/indexes.md shows
+    the curves that the constants come from.
     """
     import faiss
 
     n_lists = max(1, min(int(4 * n ** 0.5), min(n, TRAINING_VECTORS) // 39))
-    n_bytes = next(m for m in range(max(dim // 8, 1), 0, -1) if dim % m == 0)
+    n_bytes = next(m for m in range(max(dim // 4, 1), 0, -1) if dim % m == 0)
     index: Any = faiss.index_factory(dim, f"IVF{n_lists},PQ{n_bytes}x8", faiss.METRIC_INNER_PRODUCT)
     # Orders codes for a Hamming search that is not used here, by annealing that takes most of the time.
     index.do_polysemous_training = False
@@ -197,7 +197,7 @@ def new_trained_index(n: int, dim: int) -> tuple[Any, dict[str, Any]]:
     index.cp.niter = index.pq.cp.niter = 10
     index.cp.max_points_per_centroid = index.pq.cp.max_points_per_centroid = 64
     return index, {"index": "ivf_pq", "n_lists": n_lists, "n_bytes": n_bytes,
-                   "n_probe": min(n_lists, max(32, n_lists // 32))}
+                   "n_probe": min(n_lists, max(32, n_lists // 16))}
 
 
 def _write_ids(target: Path, units: Sequence[tuple[str, str]], sources: Sequence[int]) -> None:

@@ -79,6 +79,19 @@ def test_the_newest_revision_wins_whatever_the_order(spark: SparkSession, tmp_pa
         assert results[-1].stage.changed == (name != "new first")
 
 
+def test_of_one_revision_the_copy_that_has_its_text_stays_whatever_the_order(
+        spark: SparkSession, tmp_path: Path, profile: Profile) -> None:
+    without = write_dump(tmp_path / "without.xml", [PageSource(1, "One", None), PageSource(2, "Two", "")])
+    # Its hash begins with 0: what has a text is not the higher one by its hash too.
+    with_text = write_dump(tmp_path / "with.xml", [PageSource(1, "One", "Words 9."), PageSource(2, "Two", None)])
+    for name, order, updated in (("a", (without, with_text), 1), ("b", (with_text, without), 0)):
+        data = DataFolder.at(tmp_path / name)
+        ingest_dump_files(spark, data, profile, order[:1])
+        assert ingest_dump_files(spark, data, profile, order[1:]).stage.n_updated == updated
+        rows = TableReader(data).rows("pages", ("text",), order_by=("page_id",))
+        assert [row["text"] for row in rows] == ["Words 9.", None]
+
+
 def test_a_damaged_file_commits_nothing_and_salvage_takes_its_whole_pages(
         spark: SparkSession, data: DataFolder, profile: Profile, tmp_path: Path) -> None:
     good = write_dump(tmp_path / "good.xml", [PageSource(1, "One"), PageSource(9, "Nine")])

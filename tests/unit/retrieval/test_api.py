@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from pipelines.errors import UserError
 from pipelines.methods.registry import method_names
 from pipelines.releases import Release, next_number, publish
 from pipelines.settings import DataFolder
-from pipelines.storage import open_table
+from pipelines.storage import TableReader, open_table
 
 QUESTION = "What do anarchists think of the state?"
 ANSWER_KEYS = ["question", "method", "release", "budget_tokens", "context_tokens", "context", "evidence",
@@ -73,6 +73,24 @@ def test_wrong_input_is_a_users_error(corpus: Corpus, fields: dict[str, Any], su
     with pytest.raises(UserError) as caught:
         corpus.ask(**{"question": QUESTION} | fields)
     assert caught.value.subject.startswith(subject)
+
+
+def test_titles_are_looked_up_once_a_question(shared_data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows of `documents` are read for them, which two searches and the check of --title would each do."""
+    corpus = Corpus.open(shared_data)
+    titles = [row["title"] for row in corpus.documents()[2:5]]
+    asked: list[str] = []
+    execute = TableReader._execute
+
+    def counted(reader: TableReader, name: str, sql: str) -> Iterator[Any]:
+        asked.append(sql)
+        return execute(reader, name, sql)
+
+    monkeypatch.setattr(TableReader, "_execute", counted)
+    answer = corpus.ask("history of the country", method="flat_hybrid", titles=titles)
+    assert {item.title for item in answer.evidence} <= set(titles)
+    assert len(answer.evidence) > 1
+    assert len([sql for sql in asked if '"title" IN' in sql]) == 1
 
 
 def test_titles_restrict_the_search(corpus: Corpus) -> None:

@@ -85,6 +85,10 @@ def test_filters(corpus: ReleasedCorpus, sample_rows: Rows, search: str) -> None
     assert [hit.unit_id for hit in hits] == [hit.unit_id for hit in expected]
     np.testing.assert_allclose([hit.score for hit in hits], [hit.score for hit in expected], atol=1e-5)
     assert getattr(corpus, search)(question, 500, Filters(source="wikipedia")) == everything
+    one = expected[0].doc_id
+    assert {hit.doc_id for hit in getattr(corpus, search)(question, 500, Filters(doc_ids=(one,)))} == {one}
+    other = Filters(titles=wanted, doc_ids=("enwiki:0", one))
+    assert {hit.doc_id for hit in getattr(corpus, search)(question, 500, other)} == {one}
     assert getattr(corpus, search)(question, 5, Filters(titles=("No such title",))) == []
     with pytest.raises(UserError, match=r"source 'pdf'.*one of wikipedia"):
         getattr(corpus, search)(question, 5, Filters(source="pdf"))

@@ -15,6 +15,7 @@ import pytest
 
 from pipelines import files, storage
 from pipelines.errors import RunFailure
+from pipelines.retrieval import dense
 from pipelines.retrieval.dense import DenseIndex
 from pipelines.retrieval.dense_build import plan_shards
 from pipelines.retrieval.index_files import opened
@@ -203,6 +204,31 @@ def test_several_shards_rank_as_one(corpus: Corpus, monkeypatch: pytest.MonkeyPa
     for query in QUERIES[:5]:
         assert ids(index.search(query, 25)) == corpus.exact(query, 25)
     assert len(index.search(QUERIES[0], 99, doc_ids={"xx:3", "xx:77"})) == 2 * UNITS_EACH
+
+
+def test_several_trained_shards_nominate_no_more_than_one(corpus: Corpus, trained: DenseIndex,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = storage.TableReader(corpus.data).counts("embeddings", "bucket")
+    monkeypatch.setattr(plan_shards, "__defaults__", (counts[0] + counts[1],))
+    index = corpus.build(profile(dense_flat_below=1), number=4)
+    read: list[int] = []
+    real = dense._Shard.search
+
+    def count(shard: Any, query: Any, k: int, rows: Any) -> Any:
+        read.append(len(rows))
+        return real(shard, query, k, rows)
+
+    monkeypatch.setattr(dense._Shard, "search", count)
+    found = 0
+    for query in QUERIES:
+        for one in (trained, index):
+            read.clear()
+            matches = one.search(query, 10)
+            # Equal vectors have equal codes: those that tie with the last candidate are all read.
+            assert dense.MIN_CANDIDATES <= sum(read) <= dense.MIN_CANDIDATES + 40
+        found += len(set(ids(matches)) & set(corpus.exact(query, 10)))
+    assert len(index._shards) == 2
+    assert found / (10 * len(QUERIES)) >= 0.95
 
 
 # --- building again
