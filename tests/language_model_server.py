@@ -102,15 +102,18 @@ def served(behaviour: Behaviour) -> Iterator[Server]:
                 running += 1
                 server.most_at_once = max(server.most_at_once, running)
             try:
-                self._send(behaviour(asked))
-            except (BrokenPipeError, ConnectionResetError):
-                return  # The client went away, as a test of its time limits wants.
+                sent = behaviour(asked)
+                time.sleep(sent.delay_s)
             finally:
+                # Before the client can have the answer, and ask again.
                 with lock:
                     running -= 1
+            try:
+                self._send(sent)
+            except (BrokenPipeError, ConnectionResetError):
+                return  # The client went away, as a test of its time limits wants.
 
         def _send(self, sent: Sent) -> None:
-            time.sleep(sent.delay_s)
             self.send_response(sent.status)
             for name, value in {"Content-Type": "application/json", **sent.headers}.items():
                 self.send_header(name, value)
