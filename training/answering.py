@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from pipelines.evaluation.datasets import Question
 from pipelines.evaluation.predictions import Prediction, RankedPiece
 from pipelines.settings import DataFolder
-from training.ray_cluster import ray_session
+from training.actors import Actors, actors
 
 if TYPE_CHECKING:
     from pipelines.api import Corpus
@@ -80,21 +80,15 @@ class InProcess:
 class OnRay:
     """Answers with one corpus a worker; questions go out in chunks and come back in their order."""
 
-    def __init__(self, data: DataFolder, release: int, n_workers: int) -> None:
-        import ray
-
-        worker = ray.remote(num_cpus=1)(_Worker)
-        self._workers = [worker.remote(data, release) for _ in range(n_workers)]
-        self.description = f"on Ray, {n_workers} workers at a time"
+    def __init__(self, running: Actors) -> None:
+        self._running = running
+        self.description = f"on Ray, {running.n} workers at a time"
 
     def answer(self, ask: Ask, questions: Sequence[Question], progress: Progress) -> list[Prediction]:
-        from ray.util import ActorPool
-
-        chunks = [list(questions[begin: begin + CHUNK_QUESTIONS])
-                  for begin in range(0, len(questions), CHUNK_QUESTIONS)]
-        pool = ActorPool(self._workers)
+        calls = [(ask, list(questions[begin: begin + CHUNK_QUESTIONS]))
+                 for begin in range(0, len(questions), CHUNK_QUESTIONS)]
         predictions: list[Prediction] = []
-        for answered in pool.map(lambda actor, chunk: actor.answer.remote(ask, chunk), chunks):
+        for answered in self._running.in_order("answer", calls):
             predictions += answered
             progress(ask.method, len(predictions), len(questions))
         return predictions
@@ -115,7 +109,5 @@ class _Worker:
 @contextmanager
 def ray_answerer(data: DataFolder, release: int, n_workers: int | None) -> Iterator[OnRay]:
     """Workers on the cluster of RAY_ADDRESS, else on a local one that ends with the block."""
-    with ray_session():
-        import ray
-
-        yield OnRay(data, release, n_workers or max(1, int(ray.cluster_resources().get("CPU", 1))))
+    with actors(_Worker, (data, release), n_workers) as running:
+        yield OnRay(running)

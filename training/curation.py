@@ -143,5 +143,5 @@ def chunks(questions: Sequence[Question]) -> list[list[Question]]:
 @contextmanager
 def ray_curator(data: DataFolder, release: int, curation: Curation, n_workers: int | None) -> Iterator[Curate]:
     """Curates by workers on Ray."""
-    with actors(_Worker, (data, release, curation), n_workers) as spread:
-        yield lambda questions: spread("curate", chunks(questions))
+    with actors(_Worker, (data, release, curation), n_workers) as running:
+        yield lambda questions: running.as_done("curate", [(chunk,) for chunk in chunks(questions)])

@@ -128,12 +128,12 @@ class _Worker:
 
 def make_samples(corpus: ReleasedCorpus, questions: Sequence[Question], labels: Labels, settings: StateSettings,
                  ray: bool, n_workers: int | None = None) -> list[Sample]:
-    """Samples of all questions, by question_id; the same on Ray and in process."""
+    """Samples of all questions, in their order; the same on Ray and in process."""
     portions = [questions[begin: begin + CHUNK_QUESTIONS] for begin in range(0, len(questions), CHUNK_QUESTIONS)]
     if ray:
-        with actors(_Worker, (corpus.data, corpus.release.number, labels, settings), n_workers) as spread:
-            found = [sample for part in spread("samples", portions) for sample in part]
+        with actors(_Worker, (corpus.data, corpus.release.number, labels, settings), n_workers) as running:
+            found = [sample for part in running.in_order("samples", [(portion,) for portion in portions])
+                     for sample in part]
     else:
         found = Sampler(corpus, labels, settings).samples(questions)
-    order = {question.question_id: place for place, question in enumerate(questions)}
-    return sorted(found, key=lambda sample: order[sample.question_id])
+    return found

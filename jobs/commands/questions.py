@@ -1,7 +1,7 @@
 """`espalier questions`: questions from elsewhere, into the table `questions` or a questions file.
 
 What belongs here: arguments and summaries, a function for each action. What does not: reading sets that others
-publish (`pipelines/questions/published`), the action `generate` (`jobs/generate_questions.py`).
+publish (`pipelines/questions/published`), the action `generate` (`jobs/commands/generate_questions.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from jobs.arguments import add_data_argument
-from jobs.generate_questions import add_generate_parser
+from jobs.commands.generate_questions import add_generate_parser
 from pipelines.errors import UserError
 
 if TYPE_CHECKING:
