@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.deletion_vectors import live_rows
 from pipelines.documents.readers.wikitext import PARSER_VERSION
 from pipelines.releases import Release, candidate, usable_release
 from pipelines.schemas import RELEASED_TABLES
@@ -79,8 +80,7 @@ def next_candidate(data: DataFolder, profile: Profile) -> Candidate:
 
 def rows_in_log(data: DataFolder, name: str, version: int | None = None) -> int:
     """Rows of a table by the statistics in its log, without reading a data file."""
-    actions = open_table(data, name, version).get_add_actions(flatten=True)
-    return sum(actions.column("num_records").to_pylist())
+    return live_rows(open_table(data, name, version), data.table(name))
 
 
 def settings_sha256(profile: Profile) -> str:

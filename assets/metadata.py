@@ -12,6 +12,7 @@ from typing import Any
 
 import dagster as dg
 
+from pipelines.deletion_vectors import live_rows
 from pipelines.schemas import TABLES, Table, describe
 from pipelines.settings import DataFolder
 from pipelines.storage import open_table
@@ -52,7 +53,7 @@ def table_facts(data: DataFolder, name: str, version: int) -> dict[str, Any]:
     delta = open_table(data, name, version)
     actions = delta.get_add_actions(flatten=True)
     return {
-        "dagster/row_count": sum(actions.column("num_records").to_pylist()),
+        "dagster/row_count": live_rows(delta, data.table(name)),
         "table_version": version,
         "size_bytes": sum(actions.column("size_bytes").to_pylist()),
         "n_files": len(actions),

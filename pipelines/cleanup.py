@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipelines import files
+from pipelines.deletion_vectors import deletion_vectors
 from pipelines.errors import RunFailure
 from pipelines.locking import short_lock
 from pipelines.releases import SERVED, Release, list_releases, mark_cleaned, next_number, served_number
@@ -121,10 +122,14 @@ def _removable(data: DataFolder, name: str, versions: list[int], unread_since: i
                          f"the Delta log of the versions {versions}",
                          f"Nothing was removed. See {data.table(name)}/_delta_log.") from error
     needed = set() if unread_since is None else _change_files(data, name, unread_since + 1, table.version())
+    # delta-rs does not count the files of deletion vectors among those of a version.
+    for version in {*versions, table.version()}:
+        vectors = deletion_vectors(open_table(data, name, version), data.table(name))
+        needed |= {vector.file for vector in vectors if vector.file}
     # The log goes on naming files that an earlier clean-up has removed.
     return files.present(data.table(name), (
         path for path in found
-        if not path.startswith("_") or (path.startswith(_CHANGE_DATA) and path not in needed)))
+        if path not in needed and (not path.startswith("_") or path.startswith(_CHANGE_DATA))))
 
 
 def _change_files(data: DataFolder, name: str, first: int, last: int) -> set[str]:

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
+from pipelines.deletion_vectors import deletion_vectors
 from pipelines.errors import EspalierError, RunFailure, UserError
 from pipelines.locking import short_lock
 from pipelines.settings import DataFolder
@@ -280,7 +281,9 @@ def check_usable(data: DataFolder, release: Release) -> None:
     for name, version in sorted(release.tables.items()):
         table = open_table(data, name, version)
         if not files.is_remote(data.root):
-            missing = [uri for uri in table.file_uris()
+            vectors = {vector.file for vector in deletion_vectors(table, data.table(name)) if vector.file}
+            wanted = [*table.file_uris(), *(f"{data.table(name)}/{file}" for file in sorted(vectors))]
+            missing = [uri for uri in wanted
                        if not os.path.exists(uri) and not os.path.exists(unquote(uri))]
             if missing:
                 raise RunFailure(f"release {release.number}", f"{len(missing)} data files of table {name} at "

@@ -15,6 +15,7 @@ from typing import Any
 
 from pipelines import files
 from pipelines.build_options import load_build_options
+from pipelines.deletion_vectors import live_rows
 from pipelines.dump_files import REFUSED, registered_dump_files
 from pipelines.errors import EspalierError
 from pipelines.locking import Holder, lock_holder
@@ -105,10 +106,11 @@ def waiting_files(data: DataFolder) -> tuple[list[str], dict[str, str]]:
 
 def _table_status(data: DataFolder, name: str, versions: dict[str, int], released: int | None,
                   profile: Profile) -> TableStatus:
-    actions = open_table(data, name, versions[name]).get_add_actions(flatten=True)
-    return TableStatus(
-        name, versions[name], sum(actions.column("num_records").to_pylist()),
-        sum(actions.column("size_bytes").to_pylist()), released, _stale(data, name, versions, profile))
+    delta = open_table(data, name, versions[name])
+    actions = delta.get_add_actions(flatten=True)
+    return TableStatus(name, versions[name], live_rows(delta, data.table(name)),
+                       sum(actions.column("size_bytes").to_pylist()), released,
+                       _stale(data, name, versions, profile))
 
 
 def _stale(data: DataFolder, name: str, versions: dict[str, int], profile: Profile) -> str | None:

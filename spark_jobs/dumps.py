@@ -26,6 +26,9 @@ from pipelines.storage import bucket_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark import Broadcast
+
+    from spark_jobs.known_pages import KnownPages
 
 MINIMUM_SPLIT_BYTES = 4 << 20
 """Compressed bytes: a smaller part of a file is not worth a task."""
@@ -35,8 +38,8 @@ SPLITS_PER_CORE = 3
 BATCH_BYTES = 4 << 20
 """Text of one Arrow batch; what a task holds is a batch and the largest page."""
 
-# A page row has `split` and `position` beside the table's columns; a row with `report` ends each split.
-EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("report", "string"),
+# A page row has `split`, `position` and `is_known` beside the table's columns; a row with `report` ends each split.
+EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("is_known", "boolean"), ("report", "string"),
                  ("page_ids", "array<bigint>"))
 STAGED_DDL = ", ".join(f"`{name}` {kind}" for name, kind in (
     *((column.name, column.type) for column in PAGES.columns), *EXTRA_COLUMNS))
@@ -94,15 +97,20 @@ def splits_at(file: DumpFile, wiki: str, borders: Borders) -> list[Split]:
     return [Split(file, wiki, start, end) for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
-def read_splits(batches: Iterable[pa.RecordBatch], splits: list[Split], n_buckets: int,
-                batch_rows: int) -> Iterator[pa.RecordBatch]:
-    """The rows of STAGED_DDL for the splits whose numbers come in the column `id`."""
+def read_splits(batches: Iterable[pa.RecordBatch], splits: list[Split], n_buckets: int, batch_rows: int,
+                known: Broadcast[KnownPages] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of STAGED_DDL for the splits whose numbers come in the column `id`.
+
+    known: pages whose rows have no text, but `is_known`.
+    """
+    known_pages = known.value if known is not None else None
     for batch in batches:
         for number in batch.column("id").to_pylist():
-            yield from _read_split(number, splits[number], n_buckets, batch_rows)
+            yield from _read_split(number, splits[number], n_buckets, batch_rows, known_pages)
 
 
-def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int,
+                known: KnownPages | None) -> Iterator[pa.RecordBatch]:
     rows: list[dict[str, Any]] = []
     n_bytes = n_pages = 0
     page_ids: list[int] = []
@@ -113,10 +121,13 @@ def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int) -> I
             if fault := _fault(page):
                 rejects.append((f"{split.file.key}:{page.title}", *fault, (page.text or "")[:500] or None))
                 continue
-            rows.append(_row(page, split, n_buckets, number, n_pages))
+            row = _row(page, split, n_buckets, number, n_pages)
+            if known is not None and known.has(row):
+                row |= {"text": None, "is_known": True}
+            rows.append(row)
             page_ids.append(page.page_id)
             n_pages += 1
-            n_bytes += len(page.text or "")
+            n_bytes += len(row["text"] or "")
             if len(rows) >= batch_rows or n_bytes >= BATCH_BYTES:
                 yield _batch(rows)
                 rows, n_bytes = [], 0
@@ -150,7 +161,7 @@ def _row(page: Page, split: Split, n_buckets: int, number: int, position: int) -
         "redirect_to": page.redirect_to, "revision_id": page.revision_id,
         "revision_time": page.revision_time, "dump_file": split.file.key, "text": page.text,
         "content_sha256": hashlib.sha256((page.text or "").encode()).hexdigest(),
-        "split": number, "position": position,
+        "split": number, "position": position, "is_known": False,
     }
 
 

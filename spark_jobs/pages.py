@@ -33,6 +33,7 @@ from pipelines.schemas import DUMP_FILES, PAGES
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, table_exists
 from spark_jobs.dumps import STAGED_DDL, Split, find_borders, read_splits, splits_at, wiki_of
+from spark_jobs.known_pages import KnownPages, read_known_pages
 from spark_jobs.stages import Session, Stage, session_of
 from spark_jobs.submit import parser, run
 from spark_jobs.tables import (
@@ -131,7 +132,10 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
     session = session_of(spark)
     for table in ("pages", "dump_files"):
         ensure_table(session, data, table, profile)
-    staged = _stage(session, pending, reading, n_buckets(data, profile), profile)
+    wanted = [file for file in pending if file.key in reading.infos]
+    known_pages = read_known_pages(data, (str(info.wiki) for info in reading.infos.values()),
+                                   sum(file.size_bytes for file in wanted))
+    staged = _stage(session, wanted, reading, n_buckets(data, profile), profile, known_pages)
     # All but the texts, kept in the same pass: what is counted and compared must not read these again.
     light = staged.drop("text").persist()
     try:
@@ -184,22 +188,22 @@ def _open(pending: list[DumpFile], wiki: str | None, salvage: bool) -> _Reading:
     return reading
 
 
-def _stage(spark: SparkSession, pending: list[DumpFile], reading: _Reading, buckets: int,
-           profile: Profile) -> DataFrame:
+def _stage(spark: SparkSession, wanted: list[DumpFile], reading: _Reading, buckets: int,
+           profile: Profile, known: KnownPages | None) -> DataFrame:
     """The rows of all splits, one task a split, kept on disk once they were read."""
     cores = spark.sparkContext.defaultParallelism
-    for file in pending:
-        if file.key in reading.infos:
-            borders = find_borders(file, cores)
-            reading.splits += splits_at(file, str(reading.infos[file.key].wiki), borders)
-            reading.n_indexes += borders.index_path is not None
-            if borders.fault:
-                log.warning("%s is read without its stream index, %s", file.path, borders.fault)
-                reading.index_faults.append(borders.fault)
+    for file in wanted:
+        borders = find_borders(file, cores)
+        reading.splits += splits_at(file, str(reading.infos[file.key].wiki), borders)
+        reading.n_indexes += borders.index_path is not None
+        if borders.fault:
+            log.warning("%s is read without its stream index, %s", file.path, borders.fault)
+            reading.index_faults.append(borders.fault)
     if not reading.splits:
         return spark.createDataFrame([], STAGED_DDL)
     task = functools.partial(read_splits, splits=reading.splits, n_buckets=buckets,
-                             batch_rows=profile.arrow_batch_rows)
+                             batch_rows=profile.arrow_batch_rows,
+                             known=None if known is None else spark.sparkContext.broadcast(known))
     numbers = spark.range(0, len(reading.splits), 1, len(reading.splits))
     return numbers.mapInArrow(task, STAGED_DDL).persist(StorageLevel.DISK_ONLY)
 
@@ -292,7 +296,10 @@ def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, newest
                    .select(*_PLACE, change.alias(CHANGE)).where(F.col(CHANGE).isNotNull())).persist()
         found.append(winners)
         winners.count()
-        rows = pages.join(winners, _PLACE).select(*PAGES.column_names, CHANGE)
+        # A known page can only win when somebody has removed it since: its text did not come along.
+        lost = F.raise_error("pages were removed from the table while a dump with them was read")
+        text = F.when(F.col("is_known"), lost).otherwise(F.col("text"))
+        rows = pages.join(winners, _PLACE).withColumn("text", text).select(*PAGES.column_names, CHANGE)
         if snapshot is None:
             return rows
         gone = (table.where(F.col("namespace").isin(list(profile.namespaces)))

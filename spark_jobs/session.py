@@ -23,7 +23,7 @@ from pipelines.errors import RunFailure
 from pipelines.reachable import refusal
 from pipelines.settings import CACHE_VARIABLE, DataFolder, Profile
 from spark_jobs.runtime import delta_jars, prepare_java
-from spark_jobs.tables import cause_line
+from spark_jobs.tables import LISTED_DOCUMENTS, cause_line
 from spark_jobs.workers import check_workers
 
 MASTER_VARIABLE = "ESPALIER_SPARK_MASTER"
@@ -128,6 +128,8 @@ def _default_settings(profile: Profile) -> dict[str, str]:
         # A page has some 50 KB: Spark's 10,000 rows would be a batch of 500 MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(profile.arrow_batch_rows),
         "spark.sql.parquet.compression.codec": "zstd",
+        # Few documents are named (`tables.within`): of more than 10 values Spark would compare the ends alone.
+        "spark.sql.parquet.pushdown.inFilterThreshold": str(LISTED_DOCUMENTS),
     }
     if cache := os.environ.get(CACHE_VARIABLE):
         # Workers look for models where the driver does.

@@ -20,13 +20,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.deletion_vectors import PROPERTY as DELETION_VECTORS
 from pipelines.errors import RunFailure
 from pipelines.schemas import TABLES, Table, describe
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import BUCKETS_PROPERTY, LOG_PROPERTIES, SAMPLE_CHARACTERS, TableReader, table_exists
+from spark_jobs.compaction import compact
 
 CONFLICT_RETRIES = 3
 CAUSE_CHARACTERS = 500
+LISTED_DOCUMENTS = 1000
+"""Documents that are named in a condition. Of more, a join finds the rows, and all pages are read."""
 CHANGE = "_change"
 """Column of prepared differences: insert, update or delete."""
 
@@ -125,6 +129,9 @@ def _create_statement(table: Table, path: str, buckets: int) -> str:
     }
     if table.partition_by:
         properties[BUCKETS_PROPERTY] = str(buckets)
+    if table.partition_by and table.released:
+        # An update marks the rows that it replaces; else it would write all others of their files again.
+        properties[DELETION_VECTORS] = "true"
     listed = ", ".join(f"{_quoted(key)} = {_quoted(value)}" for key, value in properties.items())
     partitioning = f"PARTITIONED BY ({table.partition_by})" if table.partition_by else ""
     return (f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta {partitioning} "
@@ -144,9 +151,23 @@ def read_table(spark: SparkSession, data: DataFolder, name: str, version: int | 
     return reader.load(data.table(name))
 
 
+def few_documents(documents: DataFrame) -> list[Any] | None:
+    """The distinct doc_ids of a frame that is kept, None when they are more than can be listed."""
+    rows = documents.select("doc_id").distinct().limit(LISTED_DOCUMENTS + 1).collect()
+    return None if len(rows) > LISTED_DOCUMENTS else sorted(row["doc_id"] for row in rows)
+
+
 def within(rows: DataFrame, scope: DataFrame | None) -> DataFrame:
-    """The rows whose document is in `scope` (doc_id, bucket); all without one."""
-    return rows if scope is None else rows.join(scope, ["doc_id", "bucket"], "left_semi")
+    """The rows whose document is in `scope` (doc_id, bucket), a frame that is kept; all without one.
+
+    Few documents are named: rows are in order of doc_id within a file, and names are compared with the
+    statistics of its pages, so that only theirs are read.
+    """
+    if scope is None:
+        return rows
+    listed = few_documents(scope)
+    chosen = rows if listed is None else rows.where(F.col("doc_id").isin(listed))
+    return chosen.join(scope, ["doc_id", "bucket"], "left_semi")
 
 
 def write_changes(spark: SparkSession, data: DataFolder, name: str, rows: DataFrame,
@@ -182,9 +203,12 @@ def differences(table: Table, new: DataFrame, old: DataFrame) -> DataFrame:
             _comparable(f"o.{column.name}", column.type))
     change = (F.when(F.col("_new").isNull(), "delete").when(F.col("_old").isNull(), "insert")
               .when(differs, "update"))
+    # A row to delete says of what it holds its document alone, so that `_merge` can name that.
+    values = {name: F.col(name) if name in keys else F.col(f"n.{name}").alias(name) for name in table.column_names}
+    if "doc_id" in values and "doc_id" not in keys:
+        values["doc_id"] = F.coalesce("n.doc_id", "o.doc_id").alias("doc_id")
     return (joined.withColumn(CHANGE, change).where(F.col(CHANGE).isNotNull())
-            .select(*(F.col(name) if name in keys else F.col(f"n.{name}").alias(name)
-                      for name in table.column_names), CHANGE))
+            .select(*values.values(), CHANGE))
 
 
 def _comparable(name: str, kind: str) -> Any:
@@ -193,7 +217,18 @@ def _comparable(name: str, kind: str) -> Any:
 
 
 def _merge(spark: SparkSession, data: DataFolder, table: Table, differences: DataFrame) -> RowChanges:
-    """Write prepared differences (rows with `CHANGE`) in one commit, with none when there are none."""
+    """Write prepared differences (rows with `CHANGE`) in one commit, with none when there are none.
+
+    Buckets that are full of small files or deleted rows are rewritten in a further commit.
+    """
+    changes = _merge_rows(spark, data, table, differences)
+    if changes:
+        with _explained(table.name):
+            compact(spark, data, table.name)
+    return changes
+
+
+def _merge_rows(spark: SparkSession, data: DataFolder, table: Table, differences: DataFrame) -> RowChanges:
     differences = differences.persist()
     try:
         groups = [CHANGE, *([table.partition_by] if table.partition_by else [])]
@@ -213,6 +248,8 @@ def _merge(spark: SparkSession, data: DataFolder, table: Table, differences: Dat
             touched = ", ".join(str(row[table.partition_by]) for row in counted)
             condition += f" AND t.`{table.partition_by}` = s.`{table.partition_by}`" \
                          f" AND t.`{table.partition_by}` IN ({touched})"
+        if "doc_id" in table.column_names and (listed := few_documents(differences)):
+            condition += f" AND t.`doc_id` IN ({', '.join(map(_quoted, listed))})"
         assignments: dict[str, Any] = {f"`{name}`": F.col(f"s.`{name}`") for name in table.column_names}
         from delta.tables import DeltaTable
 

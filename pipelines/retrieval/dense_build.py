@@ -72,10 +72,11 @@ def plan_shards(reader: TableReader, model: str, flat_below: int,
 
 
 def shard_inputs(reader: TableReader, model: str, plan: ShardPlan) -> str:
-    """Digest of what a shard is built from: the data files of its buckets. Equal: the shard can be kept."""
+    """Digest of what a shard is built from: where the rows of its buckets are. Equal: the shard can be kept."""
     wanted = {f"bucket={bucket}" for bucket in plan.buckets}
-    paths = sorted(path for path in reader.file_paths("embeddings") if wanted & set(path.split("/")))
-    described = "\n".join([str(DENSE_FORMAT), model, str(plan.exact), *paths])
+    places = [f"{path} {vector}".rstrip() for path, vector in reader.row_places("embeddings")
+              if wanted & set(path.split("/"))]
+    described = "\n".join([str(DENSE_FORMAT), model, str(plan.exact), *places])
     return hashlib.sha256(described.encode()).hexdigest()
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dump_builder import END, PageSource, head, write_dump, write_multistream
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.dump_files import register_dump_files
-from pipelines.errors import UserError
+from pipelines.errors import RunFailure, UserError
 from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, bucket_of
-from spark_jobs import dumps
+from spark_jobs import dumps, pages
 from spark_jobs.pages import IngestResult, ingest_dump_files
 from spark_jobs.tables import table_version
 
@@ -77,6 +79,55 @@ def test_the_newest_revision_wins_whatever_the_order(spark: SparkSession, tmp_pa
         assert changed == {"new first": [(2, 0), (0, 0)], "old first": [(2, 0), (0, 1)],
                            "at once": [(2, 0)]}[name]
         assert results[-1].stage.changed == (name != "new first")
+
+
+def test_texts_of_pages_that_the_table_has_do_not_travel(spark: SparkSession, tmp_path: Path, data: DataFolder,
+                                                         profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = [PageSource(n, f"Page {n}", f"Text {n}.", 10 + n, redirect_to="Page 1" if n == 3 else None)
+             for n in range(1, 7)]
+    ingest_dump_files(spark, data, profile, [write_dump(tmp_path / "first.xml.bz2", first)])
+    # One page edited, one with another title alone, one of an older revision, one new, and one that repeats.
+    second = [replace(first[0], text="Edited.", revision_id=20), replace(first[1], title="Renamed"),
+              replace(first[2], revision_id=3), *first[3:], PageSource(7, "Page 7", "Text 7.", 17), first[4]]
+    staged: list[DataFrame] = []
+    original = pages._stage
+
+    def stage(*arguments: Any) -> DataFrame:
+        staged.append(original(*arguments))
+        sent.extend(staged[-1].where("report IS NULL").select("page_id", "text", "is_known").collect())
+        return staged[-1]
+
+    sent: list[Any] = []
+    monkeypatch.setattr(pages, "_stage", stage)
+    result = ingest_dump_files(spark, data, profile, [write_dump(tmp_path / "second.xml.bz2", second)])
+    assert sorted((row["page_id"], row["is_known"], row["text"] is None) for row in sent) == [
+        (1, False, False), (2, False, False), (3, False, False), (4, True, True), (5, True, True), (5, True, True),
+        (6, True, True), (7, False, False)]
+    assert (result.stage.n_inserted, result.stage.n_updated, result.stage.n_deleted) == (1, 2, 0)
+    rows = TableReader(data).rows("pages", ("page_id", "title", "text"), order_by=("page_id",))
+    assert [tuple(row.values()) for row in rows] == [
+        (1, "Page 1", "Edited."), (2, "Renamed", "Text 2."), *((n, f"Page {n}", f"Text {n}.") for n in range(3, 8))]
+    reads = TableReader(data).rows("dump_files", ("n_pages",))
+    assert sorted(row["n_pages"] for row in reads) == [6, 8]
+
+
+def test_a_known_page_that_is_removed_meanwhile_is_not_written_without_its_text(
+        spark: SparkSession, tmp_path: Path, data: DataFolder, profile: Profile,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    first = [PageSource(n, f"Page {n}") for n in range(1, 4)]
+    ingest_dump_files(spark, data, profile, [write_dump(tmp_path / "first.xml.bz2", first)])
+    original = pages._judge
+
+    def judge(*arguments: Any) -> None:
+        original(*arguments)
+        spark.sql(f"DELETE FROM delta.`{data.table('pages')}` WHERE page_id = 2")
+
+    monkeypatch.setattr(pages, "_judge", judge)
+    with pytest.raises(RunFailure, match="removed from the table while a dump"):
+        ingest_dump_files(spark, data, profile, [write_dump(tmp_path / "again.xml", first)])
+    monkeypatch.undo()
+    ingest_dump_files(spark, data, profile, [tmp_path / "again.xml"])
+    assert revisions(data) == {f"testwiki:{n}": 1 for n in range(1, 4)}
 
 
 def test_of_one_revision_the_copy_that_has_its_text_stays_whatever_the_order(
