@@ -14,7 +14,7 @@ export DO_NOT_TRACK := 1
 # uv hard-links from its cache where it can; on another file system it copies, without a warning a file.
 export UV_LINK_MODE ?= copy
 
-.PHONY: help setup demo test test-unit test-slow lint ui bench docs lock clean
+.PHONY: help setup demo demo-llm test test-unit test-slow lint ui bench docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -37,6 +37,9 @@ $(READY): requirements.lock requirements-weights.txt pyproject.toml jobs/setup.p
 
 demo: $(READY)  ## build the sample of Wikipedia, compare the methods, say where everything is
 	@$(BIN)/python -m jobs.demo --data $(DATA)
+
+demo-llm: $(READY)  ## fine-tune the small language model as a router, compare before, after, similarity
+	@$(BIN)/python -m jobs.demo_llm --data $(DATA)
 
 ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DATA
 	@$(BIN)/python -m jobs.ui --data $(DATA)

@@ -56,7 +56,7 @@ def checks_of(table: str) -> dg.AssetChecksDefinition:
                 metadata={"table_version": versions[table], "rows": result.n_rows,
                           "failing_rows": result.n_failing, "judged_now": seen is None,
                           "data_docs": dg.MetadataValue.url((Path(data_docs_folder(data)) / "index.html").as_uri()),
-                          **({"named_rows": dg.MetadataValue.md(_named(result))} if result.rows else {})})
+                          **({"named_rows": dg.MetadataValue.md(named_rows(result))} if result.rows else {})})
 
     return quality
 
@@ -88,7 +88,8 @@ def check_failure(table: str, failures: list[str], data: DataFolder) -> RunFailu
         f"See {data_docs_folder(data)}/index.html. The served release is unchanged.")
 
 
-def _named(result: RuleResult) -> str:
+def named_rows(result: RuleResult) -> str:
+    """The failing rows that a result names, as a Markdown table."""
     header = list(result.rows[0])
     return markdown_table(header, ([row.get(name) for name in header] for row in result.rows))
 

@@ -36,8 +36,9 @@ class PredictionsConfig(dg.Config):
     budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
     curve_budgets: list[int] = Field([250, 500, 2000], description="More budgets for the curve of recall")
     k: int | None = Field(None, ge=0, description="Units that a method retrieves; none: its own default")
-    router: str = Field("similarity", description="Router of the methods that route: similarity, a scorer's "
-                                                  "file, local, or the URL of an endpoint, with #MODEL")
+    router: str = Field("similarity", description="Router of the methods that route: similarity, a scorer's file, "
+                                                  "an adapter's folder, models:/NAME@champion, local, or the "
+                                                  "URL of an endpoint, with #MODEL")
     reader: str = Field("none", description="Reader of the evidence: none, default, or the URL of an endpoint")
     options: dict[str, str] = Field({}, description="Options for the methods that have them")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")

@@ -18,6 +18,7 @@ GROUPS = {
     "indexes": "assets.indexes",
     "release": "assets.release",
     "evaluation": "assets.evaluation",
+    "routers": "assets.routers",
 }
 """Group → module. The order is that of the pipeline."""
 
@@ -37,8 +38,8 @@ def load_assets() -> list[dg.AssetsDefinition]:
 
 
 def _with_policy(spec: dg.AssetSpec) -> dg.AssetSpec:
-    if spec.group_name == "evaluation":
-        return spec.replace_attributes(owners=EVALUATION_OWNERS, tags={**spec.tags, "domain": "evaluation"})
+    if spec.group_name in ("evaluation", "routers"):
+        return spec.replace_attributes(owners=EVALUATION_OWNERS, tags={**spec.tags, "domain": spec.group_name})
     return spec.replace_attributes(owners=OWNERS, tags={**spec.tags, "domain": "corpus"},
                                    freshness_policy=FRESHNESS)
 

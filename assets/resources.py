@@ -1,18 +1,19 @@
 """Resources: what Dagster hands to assets, each a plain object that a test can make without Dagster.
 
 What belongs here: turning configuration and environment into a `DataFolder`, a `Profile`, a Spark session
-on demand, and the holding of the build lock. What does not: what these objects do (`pipelines`,
-`spark_jobs`). Nothing reads the environment before a run needs the resource.
+on demand, the holding of the build lock, and a plan that a run must be given. What does not: what these
+objects do (`pipelines`, `spark_jobs`). Nothing reads the environment before a run needs the resource.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from assets.router_plan import RouterPlan
 from pipelines.build_options import load_build_options
 from pipelines.locking import Holder, build_lock
 from pipelines.settings import DataFolder, Profile, profile_by_name
@@ -71,6 +72,7 @@ def lock(context: dg.InitResourceContext) -> Iterator[Holder]:
         yield holder
 
 
-default_resources: dict[str, dg.ResourceDefinition] = {
+default_resources: dict[str, Any] = {
     "data": data_folder, "profile": profile, "spark": spark, "lock": lock,
+    "router_plan": RouterPlan.configure_at_launch(),
 }

@@ -7,8 +7,12 @@ What belongs here: argparse definitions and the reading of `--set`. What does no
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from pipelines.errors import UserError
+
+if TYPE_CHECKING:
+    from pipelines.settings import DataFolder
 
 DEFAULT_BUDGET_TOKENS = 1000
 
@@ -30,7 +34,8 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
                         help="tokens that the context may have (default: %(default)s)")
     parser.add_argument("--router", default="similarity", metavar="NAME|FILE|URL",
                         help="router of rdr2: similarity, deterministic, no language model; the file of a trained "
-                             "scorer, as scorer.safetensors; local, the small model in this process; or an "
+                             "scorer, as scorer.safetensors; a registered one, as models:/scorer@champion or "
+                             "models:/scorer/3; local, the small model in this process; or an "
                              "OpenAI-compatible endpoint, as http://127.0.0.1:8000/v1#MODEL (default: %(default)s)")
     parser.add_argument("--reader", default="none", metavar="NAME|URL",
                         help="reader of the evidence: none, only evidence; default, the small model in this "
@@ -39,6 +44,16 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
                         help="passages to retrieve (default: rdr2 5; flat as many as fill the budget)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="options",
                         help="an option of the method or the reader, as expand_iterations=3; may be repeated")
+
+
+def resolved_router(name: str, data: DataFolder) -> str:
+    """What --router names, as methods know it: a registered router becomes the path of its files.
+
+    Raises UserError for a reference to nothing or to a router of another format.
+    """
+    from training.router_registry import resolve_router
+
+    return resolve_router(name, data)
 
 
 def method_help() -> str:

@@ -19,6 +19,7 @@ from jobs.evaluate import default_jobs as evaluation_jobs
 from jobs.refresh import default_jobs as refresh_jobs
 from jobs.schedules import default_schedules
 from jobs.sensors import default_sensors
+from jobs.training import default_jobs as training_jobs
 
 
 def build_defs(
@@ -37,7 +38,7 @@ def build_defs(
     return dg.Definitions(
         assets=default_assets if assets is None else assets,
         asset_checks=default_checks if checks is None else checks,
-        jobs=[*refresh_jobs, *drop_jobs, *evaluation_jobs] if jobs is None else jobs,
+        jobs=[*refresh_jobs, *drop_jobs, *evaluation_jobs, *training_jobs] if jobs is None else jobs,
         schedules=default_schedules if schedules is None else schedules,
         sensors=default_sensors if sensors is None else sensors,
         resources={**default_resources, **(resources or {})},

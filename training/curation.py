@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.curation.gold_teacher import GOLD, GoldTeacher
-from pipelines.curation.states import StateSettings, action_row, meet_states, state_row
+from pipelines.curation.states import Met, StateSettings, action_row, meet_states, meet_states_together, state_row
 from pipelines.evaluation.corpus_text import DocumentCache, ids_by_title
 from pipelines.evaluation.datasets import Question
 from pipelines.evaluation.gold import GoldLocator
 from pipelines.methods.llm_router import Decode, LlmRouter, LlmRouterSettings
 from pipelines.methods.router_prompt import router_messages
-from pipelines.methods.routing import Router
 from pipelines.models.load_llm import load_model
 from pipelines.settings import DataFolder
 from pipelines.storage import bucket_of
@@ -69,11 +68,17 @@ class InProcess:
         self._model_router = None if curation.teacher == GOLD else _model_router(curation)
 
     def curate(self, questions: Sequence[Question]) -> list[Curated]:
-        """One result a question, in their order; questions of a model run side by side as it allows."""
+        """One result a question, in their order; a model decides side by side on as many as it takes."""
         if self._model_router is not None:
             router = self._model_router
-            with ThreadPoolExecutor(router.parallel) as pool:
-                return list(pool.map(lambda question: self._curated(question, router), questions))
+            states = self._curation.states
+            if router.parallel == 1:
+                met = meet_states_together(questions, self._corpus, router, states)
+            else:
+                with ThreadPoolExecutor(router.parallel) as pool:
+                    met = list(pool.map(lambda one: meet_states(one, self._corpus, router, states), questions))
+            return [self._curated(question, of_question, router.name)
+                    for question, of_question in zip(questions, met, strict=True)]
         documents = DocumentCache(self._corpus)
         locator = GoldLocator(ids_by_title(self._corpus.data, self._corpus.release, questions), documents,
                               self._corpus.count_tokens)
@@ -86,13 +91,14 @@ class InProcess:
         # Without the place of its evidence every state would be labelled a refusal.
         if question.evidence and not nodes:
             return Curated(question.question_id, skipped="not_in_corpus")
-        return self._curated(question, GoldTeacher(nodes))
+        met = meet_states(question, self._corpus, GoldTeacher(nodes), self._curation.states)
+        return self._curated(question, met, GOLD)
 
-    def _curated(self, question: Question, teacher: Router) -> Curated:
+    def _curated(self, question: Question, met: Met, teacher: str) -> Curated:
         curated = Curated(question.question_id)
         known: set[str] = set()
         release = self._corpus.release
-        for state, output in meet_states(question, self._corpus, teacher, self._curation.states):
+        for state, output in met:
             doc_id = state.view.document.doc_id
             row = state_row(state, question, self._curation.dataset, release.number,
                             bucket_of(doc_id, release.n_buckets))
@@ -100,7 +106,7 @@ class InProcess:
                 continue
             known.add(row["state_id"])
             curated.states.append(row)
-            curated.actions.append(action_row(row, state, output, teacher.name))
+            curated.actions.append(action_row(row, state, output, teacher))
             if not output.usage.cache_hits:
                 curated.paid_usd += output.usage.cost_usd
         return curated

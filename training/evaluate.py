@@ -38,6 +38,7 @@ from pipelines.releases import Release, read_release
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
 from training.config_file import faults, load_config
+from training.router_registry import is_reference, pinned_router, resolve_router
 from training.tracking import TracedQuery, TrackedRun, Tracker
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def make_options(**values: Any) -> EvaluationOptions:
         raise UserError("evaluation options", faults(error), "values within their ranges",
                         "Correct them.") from error
     options_by_method(options.methods or method_names(), options.set)
-    check_router(options.router)
+    if not is_reference(options.router):
+        check_router(options.router)
     check_reader(options.reader)
     return options
 
@@ -114,6 +116,9 @@ def evaluate(data: DataFolder, questions: QuestionSet, options: EvaluationOption
     names = options.methods or tuple(method_names())
     method_options = options_by_method(names, options.set)
     corpus = Corpus.open(data, release=options.release)
+    # An alias may move while this runs, and a result must say what it was made with.
+    options = options.model_copy(update={"router": pinned_router(options.router, data)})
+    router = resolve_router(options.router, data)
     write_question_set(data, questions)
     with ExitStack() as stack:
         answerer = _answerer(stack, data, corpus, options, len(names) * len(questions.questions))
@@ -127,7 +132,7 @@ def evaluate(data: DataFolder, questions: QuestionSet, options: EvaluationOption
         outcomes: dict[str, MethodOutcome] = {}
         runs: dict[str, TrackedRun] = {}
         for name in names:
-            ask = Ask(name, options.budget_tokens, options.k, options.router, options.reader,
+            ask = Ask(name, options.budget_tokens, options.k, router, options.reader,
                       method_options[name])
             with _method_run(tracker, questions, name, parent) as run:
                 runs[name] = run

@@ -29,16 +29,19 @@ from pipelines.methods.llm_router import Decode
 from pipelines.methods.options import read_options
 from pipelines.methods.rdr2 import OPTIONS
 from pipelines.methods.routers import make_router
-from pipelines.methods.routing import Actions, Router, RouterState, parse_actions
+from pipelines.methods.routing import Actions, Router, RouterState, parse_actions, route_together
 from pipelines.methods.similarity_router import SimilarityRouter
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from training.config_file import load_config
 from training.labelled_states import labelled_states, read_labels
+from training.router_registry import SCHEME, is_reference, resolve_router
 from training.states_config import StatesConfig
-from training.train_scorer import questions_of
+from training.training_states import questions_of
 
 TUNED = "similarity+tuned"
+TOGETHER = 32
+"""States that a router is asked about at once."""
 ANSWER_GRID = tuple(round(0.15 + 0.025 * n, 3) for n in range(23))
 EXPAND_GRID = tuple(round(0.1 + 0.05 * n, 2) for n in range(15))
 
@@ -49,8 +52,10 @@ class EvaluateRouterConfig(StatesConfig):
     split: Split | None = Field(None, description="Only the questions of this split; none: all")
     dev_dataset: str | None = Field(None, description="Set on whose dev split similarity+tuned is tuned")
     routers: tuple[str, ...] = Field(("similarity",), min_length=1, description=(
-        f"similarity, {TUNED}, local, a URL, a scorer's file; the first is the baseline"))
+        f"similarity, {TUNED}, local, a URL, a scorer's file, models:/NAME@champion; the first is the baseline"))
     decode: Decode = Field("score", description="How a model's output is made")
+    score_thresholds: dict[str, float] = Field(default_factory=dict, description=(
+        "Router → its threshold of score, in place of the adapter's or the release's"))
     out: Path | None = Field(None, description="Result as JSON")
 
 
@@ -60,7 +65,7 @@ States = list[tuple[str, RouterState, Actions]]
 
 def states_of(corpus: ReleasedCorpus, dataset: str, config: EvaluateRouterConfig, split: Split | None) -> States:
     """The curated states of a set, of one split or of all."""
-    labels = read_labels(corpus.data, dataset, corpus.release.number, config.teacher)
+    labels = read_labels(corpus.data, dataset, corpus.release.number, config.recorded_teacher)
     questions = read_question_set(corpus.data, dataset).questions if split is None else \
         questions_of(corpus.data, dataset, split)
     return [(question.question_id, state, actions)
@@ -70,10 +75,12 @@ def states_of(corpus: ReleasedCorpus, dataset: str, config: EvaluateRouterConfig
 def decided(router: Router, states: States) -> dict[str, list[Decision]]:
     """What a router does in every state, by question. A fallback's actions count as collapsed."""
     found: dict[str, list[Decision]] = {}
-    for question_id, state, gold in states:
-        output = router.route(state)
-        actions = output.replaced or parse_actions(output.text, state)
-        found.setdefault(question_id, []).append(Decision(gold, actions))
+    for begin in range(0, len(states), TOGETHER):
+        some = states[begin: begin + TOGETHER]
+        outputs = route_together(router, [state for _, state, _ in some])
+        for (question_id, state, gold), output in zip(some, outputs, strict=True):
+            actions = output.replaced or parse_actions(output.text, state)
+            found.setdefault(question_id, []).append(Decision(gold, actions))
     return found
 
 
@@ -90,7 +97,7 @@ def evaluate_routers(data: DataFolder, config: EvaluateRouterConfig) -> dict[str
     """Figures of every router, and differences to the first. Raises UserError for sets without actions."""
     corpus = ReleasedCorpus.open(data, config.release)
     states = states_of(corpus, config.dataset, config, config.split)
-    options = read_options("router", OPTIONS, {"decode": config.decode, "router_fallback": "false"})
+    given = {"decode": config.decode, "router_fallback": "false"}
     by_router: dict[str, dict[str, list[Decision]]] = {}
     result: dict[str, Any] = {"dataset": config.dataset, "release": corpus.release.number,
                               "n_states": len(states), "routers": {}}
@@ -99,7 +106,8 @@ def evaluate_routers(data: DataFolder, config: EvaluateRouterConfig) -> dict[str
             dev = states_of(corpus, config.dev_dataset or config.dataset, config, "dev")
             router: Router = tuned_similarity(dev)
         else:
-            router = make_router(name, corpus, options)
+            own = {"score_threshold": str(config.score_thresholds[name])} if name in config.score_thresholds else {}
+            router = make_router(resolve_router(name, data), corpus, read_options("router", OPTIONS, given | own))
         begin = time.perf_counter()
         by_router[name] = decided(router, states)
         seconds = time.perf_counter() - begin
@@ -120,10 +128,15 @@ def lines(result: Mapping[str, Any]) -> list[str]:
                f"{'':24}" + "".join(f"{n:>17}" for n in shown)]
     for name, figures in result["routers"].items():
         values = "".join(f"{'' if figures[n] is None else f'{figures[n]:.3f}':>17}" for n in shown)
-        printed.append(f"{Path(name).name[:24]:24}{values}")
-    printed += [f"{Path(d['method']).name} - {Path(d['baseline']).name}: {d['metric']} {d['mean']:+.3f} "
+        printed.append(f"{short_name(name)[:24]:24}{values}")
+    printed += [f"{short_name(d['method'])} - {short_name(d['baseline'])}: {d['metric']} {d['mean']:+.3f} "
                 f"[{d['low']:+.3f}, {d['high']:+.3f}]" for d in result["differences"]]
     return printed
+
+
+def short_name(name: str) -> str:
+    """A router's name for a table: the last part of a path, the whole of a reference but its scheme."""
+    return name.removeprefix(SCHEME) if is_reference(name) else Path(name).name
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

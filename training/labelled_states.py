@@ -85,6 +85,7 @@ class Sample:
 
     question_id: str
     state_id: str
+    doc_id: str
     tag: Tag
     lines: tuple[str, ...]
     features: NDArray[np.float32]
@@ -109,8 +110,8 @@ class Sampler:
                      *((True, node_id) for node_id in actions.expands)}
             kinds = [False] * len(state.visible) + [True] * len(state.expandable)
             chosen = np.array([pair in taken for pair in zip(kinds, lines.values(), strict=True)])
-            found.append(Sample(question.question_id, id_of(state), class_tag(actions), tuple(lines),
-                                self._features(state), chosen))
+            found.append(Sample(question.question_id, id_of(state), state.view.document.doc_id,
+                                class_tag(actions), tuple(lines), self._features(state), chosen))
         return found
 
 

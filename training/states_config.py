@@ -9,6 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.curation.gold_teacher import GOLD
 from pipelines.curation.states import StateSettings
+from pipelines.methods.routers import LOCAL_ROUTER
+from pipelines.models.export_llm import known_weights
+from pipelines.models.load_llm import check_model, load_model
+from pipelines.settings import LANGUAGE_MODEL_NAME
 
 
 class StatesConfig(BaseModel):
@@ -24,6 +28,18 @@ class StatesConfig(BaseModel):
     turns: int = Field(0, ge=0, le=100, description="Headings expanded in a document at most; the paper: 0")
     router_text_tokens: int = Field(3000, ge=100, description="Length of a router text at most, in tokens")
     line_words: int = Field(60, ge=5, description="Words of a node that a router sees")
+
+    @property
+    def recorded_teacher(self) -> str:
+        """The teacher as `routing_actions` names it: a model by its own name, wherever it was asked.
+
+        Raises UserError for a teacher that does not exist.
+        """
+        if self.teacher == GOLD:
+            return GOLD
+        check_model(self.teacher, LOCAL_ROUTER, "teacher", (GOLD,))
+        is_local = self.teacher == LOCAL_ROUTER
+        return known_weights(LANGUAGE_MODEL_NAME).title if is_local else load_model(self.teacher).name
 
     @property
     def states(self) -> StateSettings:

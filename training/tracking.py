@@ -1,8 +1,9 @@
-"""MLflow, and the only module that imports it: experiments, runs, datasets, metrics, artifacts, traces.
+"""MLflow's tracking store: experiments, runs, datasets, metrics, artifacts, traces.
 
 What belongs here: turning plain values into MLflow's records. What does not: computing any of them; methods
-and evaluation hand over numbers, texts and timed steps. The store is SQLite in the data folder's state, its
-artifacts lie in the data folder; nothing is sent anywhere.
+and evaluation hand over numbers, texts and timed steps; and models (`router_registry.py`, with this the only
+module that imports MLflow). The store is SQLite in the data folder's state, its artifacts lie in the data
+folder; nothing is sent anywhere.
 
 A run that ends with an exception is marked FAILED with the error as a tag.
 """
@@ -43,22 +44,23 @@ class TracedQuery:
 
 
 class Tracker:
-    """The MLflow store of one data folder."""
+    """The MLflow store of one data folder. prefix: of the names of its experiments, as `evaluation/NAME`."""
 
-    def __init__(self, data: DataFolder) -> None:
-        self._client = _client(data)
-        self._data = data
+    def __init__(self, data: DataFolder, prefix: str = EXPERIMENT_PREFIX) -> None:
+        self._client = open_client(data)
+        self._data, self._prefix = data, prefix
 
     def experiment_id(self, dataset: str) -> str:
-        """Id of the experiment of a question set, created when it is new. Raises MlflowException."""
-        name = f"{EXPERIMENT_PREFIX}/{dataset}"
+        """Id of the experiment of that name, created when it is new. Raises MlflowException."""
+        name = f"{self._prefix}/{dataset}"
         experiment = self._client.get_experiment_by_name(name)
         if experiment is not None:
             return str(experiment.experiment_id)
         location = self._data.mlflow_artifacts
         if "://" not in location:
             location = Path(location).as_uri()
-        return str(self._client.create_experiment(name, artifact_location=f"{location}/{dataset}"))
+        folder = dataset if self._prefix == EXPERIMENT_PREFIX else name
+        return str(self._client.create_experiment(name, artifact_location=f"{location}/{folder}"))
 
     def params(self, run_id: str) -> dict[str, str]:
         """Parameters of a run as logged: texts, or JSON. Raises MlflowException for an unknown run."""
@@ -72,7 +74,7 @@ class Tracker:
     def run(self, dataset: str, name: str, *, parent_run_id: str | None = None,
             tags: Mapping[str, str] | None = None) -> Iterator[TrackedRun]:
         """A run, finished when the block ends and FAILED when it raises."""
-        run_tags = {**(tags or {}), "mlflow.source.name": "espalier evaluate"}
+        run_tags = {**(tags or {}), "mlflow.source.name": f"espalier {self._prefix}"}
         if parent_run_id is not None:
             run_tags["mlflow.parentRunId"] = parent_run_id
         experiment_id = self.experiment_id(dataset)
@@ -115,16 +117,32 @@ class TrackedRun:
         for begin in range(0, len(rows), _BATCH):
             self._client.log_batch(self.run_id, metrics=rows[begin: begin + _BATCH])
 
+    def log_curves(self, curves: Mapping[str, Sequence[tuple[int, float]]]) -> None:
+        """Metrics by step: name → (step, value) pairs, those that are finite."""
+        import time
+
+        from mlflow.entities import Metric
+
+        now_ms = int(time.time() * 1000)
+        rows = [Metric(key, float(value), now_ms, step) for key, points in curves.items()
+                for step, value in points if math.isfinite(value)]
+        for begin in range(0, len(rows), _BATCH):
+            self._client.log_batch(self.run_id, metrics=rows[begin: begin + _BATCH])
+
     def log_dataset(self, questions: QuestionSet) -> None:
         """The question set as the run's input: name, digest, number of questions, profile."""
+        self.log_input(questions.name, questions.digest, "evaluation", "questions", questions.path,
+                       {"num_rows": len(questions.questions)})
+
+    def log_input(self, name: str, digest: str, context: str, schema: str, source: str = "",
+                  profile: Mapping[str, Any] | None = None) -> None:
+        """Rows as the run's input. context: what they were for, as evaluation. schema: what a row is."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
-        source = json.dumps({"uri": questions.path})
-        profile = json.dumps({"num_rows": len(questions.questions)})
-        dataset = Dataset(name=questions.name, digest=questions.digest, source_type="local", source=source,
-                          schema=json.dumps({"espalier": "questions"}), profile=profile)
-        self._client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context",
-                                                                              "evaluation")])])
+        # MLflow takes 36 characters.
+        dataset = Dataset(name=name, digest=digest[:32], source_type="local", source=json.dumps({"uri": source}),
+                          schema=json.dumps({"espalier": schema}), profile=json.dumps(profile or {}))
+        self._client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
 
     def log_table(self, rows: Sequence[Mapping[str, Any]], artifact_file: str) -> None:
         """Rows as a table that MLflow's UI shows; a column that a row lacks is null there."""
@@ -182,7 +200,8 @@ def quiet_environment() -> None:
     os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"
 
 
-def _client(data: DataFolder) -> Any:
+def open_client(data: DataFolder) -> Any:
+    """A client of the data folder's store, which becomes the process's; it is made when it is not there yet."""
     quiet_environment()
     import logging
 

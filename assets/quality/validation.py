@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,6 @@ def check_table(table: str, candidate: Candidate) -> list[RuleResult]:
     """
     from assets.quality.frames import fault_frame
 
-    _forget_old_results(_home(candidate.data) / "validations" / table)
     frame = fault_frame(table, candidate).persist()
     try:
         results = _validate(candidate.data, table, frame)
@@ -78,7 +77,6 @@ def check_table(table: str, candidate: Candidate) -> list[RuleResult]:
         files.write_json(_record(candidate.data, table), {
             "rules_sha256": rules_sha256(table), "versions": _pinned(table, candidate.versions),
             "results": [asdict(result) for result in results]})
-    _docs_are_stale(candidate.data).touch()
     return results
 
 
@@ -98,16 +96,29 @@ def data_docs_folder(data: DataFolder) -> Path:
 
 
 def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
+    return validate(data, table, build_suite(table, _spared_shares(table, frame)), TABLES[table].key,
+                    rule_names(table), lambda sources: sources.add_spark("candidate", persist=False), frame)
+
+
+def validate(data: DataFolder, name: str, suite: Any, key: Sequence[str], rules: Sequence[str],
+             add_source: Callable[[Any], Any], frame: Any) -> list[RuleResult]:
+    """Validate a frame by a suite whose expectations name their rule, and keep the result for Data Docs.
+
+    key: columns that name a row. rules: in the order of the results. add_source: makes the data source of the
+    frame's engine.
+    """
+    _forget_old_results(_home(data) / "validations" / name)
     gx, context = great_expectations(), _context(data)
-    suite = context.suites.add_or_update(build_suite(table, _spared_shares(table, frame)))
-    asset = context.data_sources.add_spark("candidate", persist=False).add_dataframe_asset(table)
+    stored = context.suites.add_or_update(suite)
+    asset = add_source(context.data_sources).add_dataframe_asset(name)
     definition = context.validation_definitions.add_or_update(gx.ValidationDefinition(
-        name=table, data=asset.add_batch_definition_whole_dataframe("all_rows"), suite=suite))
+        name=name, data=asset.add_batch_definition_whole_dataframe("all_rows"), suite=stored))
     outcome = definition.run(batch_parameters={"dataframe": frame}, result_format={
-        "result_format": "COMPLETE", "unexpected_index_column_names": list(TABLES[table].key),
+        "result_format": "COMPLETE", "unexpected_index_column_names": list(key),
         "return_unexpected_index_query": False, "partial_unexpected_count": NAMED_ROWS})
+    _docs_are_stale(data).touch()
     by_rule = {result.expectation_config.meta["rule"]: result for result in outcome.results}
-    return [_rule_result(name, by_rule[name]) for name in rule_names(table)]
+    return [_rule_result(rule, by_rule[rule]) for rule in rules]
 
 
 def _spared_shares(table: str, frame: Any) -> dict[str, float]:

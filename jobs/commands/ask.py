@@ -18,6 +18,7 @@ from jobs.arguments import (
     add_release_argument,
     method_help,
     read_assignments,
+    resolved_router,
 )
 from pipelines.evaluation.metrics import route_counts
 
@@ -64,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
     options = read_assignments(args.options)
     corpus = Corpus.open(args.data, args.release)
-    answer = corpus.ask(args.question, method=args.method, budget=args.budget, k=args.k, router=args.router,
+    answer = corpus.ask(args.question, method=args.method, budget=args.budget, k=args.k,
+                        router=resolved_router(args.router, corpus.data),
                         source=args.source, titles=args.titles, reader=args.reader, options=options)
     print(json.dumps(answer.to_json(), ensure_ascii=False) if args.json else readable(answer, args.k))
     return 0

@@ -19,6 +19,7 @@ from jobs.arguments import (
     add_release_argument,
     method_help,
     read_assignments,
+    resolved_router,
 )
 from pipelines.errors import UserError
 
@@ -95,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
         curve_budgets=_budgets(args.curve))
     _check_out(args.out)
     current_release(data)
+    resolved_router(options.router, data)
     _tell_bad_lines(args.questions, questions)
     for name, n_lines in sorted(questions.unknown_fields.items()):
         print(f"espalier: questions file {args.questions}: field {name!r} of {n_lines} lines is not part of "

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines.curation.class_tags import class_tag
@@ -22,7 +22,7 @@ from pipelines.methods.options import read_options
 from pipelines.methods.rdr2 import OPTIONS
 from pipelines.methods.router_prompt import router_messages
 from pipelines.methods.routing import PROMPT_FORMAT, Router, RouterOutput, RouterState, parse_actions
-from pipelines.methods.routing_loop import RoutingLoop
+from pipelines.methods.routing_loop import RoutingLoop, route_questions
 
 
 @dataclass(frozen=True)
@@ -39,34 +39,27 @@ class StateSettings:
     line_words: int = 60
 
 
-@dataclass
-class _Recorder:
-    """A router that keeps the states it was shown with what the teacher said."""
-
-    teacher: Router
-    seen: list[tuple[RouterState, RouterOutput]] = field(default_factory=list)
-    name: str = "recorder"
-    parallel: int = 1
-
-    def route(self, state: RouterState) -> RouterOutput:
-        output = self.teacher.route(state)
-        self.seen.append((state, output))
-        return output
+Met = list[tuple[RouterState, RouterOutput]]
 
 
-def meet_states(question: Question, corpus: RetrievalCorpus, teacher: Router,
-                settings: StateSettings) -> list[tuple[RouterState, RouterOutput]]:
+def meet_states(question: Question, corpus: RetrievalCorpus, teacher: Router, settings: StateSettings) -> Met:
     """Every state with a legal line that routing meets for a question, with the teacher's output.
 
     In the order of the documents' first passages, then of turns.
     """
-    recorder = _Recorder(teacher)
+    return meet_states_together([question], corpus, teacher, settings)[0]
+
+
+def meet_states_together(questions: Sequence[Question], corpus: RetrievalCorpus, teacher: Router,
+                         settings: StateSettings) -> list[Met]:
+    """The same for several questions, whose documents the teacher decides on together."""
     options = read_options("curation", OPTIONS, {
         "expand_iterations": str(settings.turns), "router_text_tokens": str(settings.router_text_tokens),
         "line_words": str(settings.line_words)})
-    hits = corpus.search_dense(question.question, settings.k)
-    RoutingLoop(question.question, corpus, recorder, options).route_all(hits, Trace())
-    return [(state, output) for state, output in recorder.seen if state.visible or state.expandable]
+    asked = [(RoutingLoop(question.question, corpus, teacher, options),
+              corpus.search_dense(question.question, settings.k), Trace()) for question in questions]
+    return [[(state, output) for document in documents for state, output in document.asked
+             if state.visible or state.expandable] for documents in route_questions(asked)]
 
 
 def state_id(question: str, doc_id: str, router_text: str) -> str:

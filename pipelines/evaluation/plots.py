@@ -1,7 +1,8 @@
 """Plots of a comparison as SVG, made by matplotlib without a display.
 
-What belongs here: recall against budget, latencies, and differences with their intervals, each drawn from an
-evaluation's result and returned as text that stands inside a page. What does not: tables and the page.
+What belongs here: recall against budget, latencies, differences with their intervals, drawn from an evaluation's
+result; scaling and ablations of a router, from their points; each returned as text that stands inside a page.
+What does not: tables and the page.
 
 Equal results give equal bytes: no date, fixed ids.
 """
@@ -91,8 +92,72 @@ def differences(result: Mapping[str, Any], metric: str, baseline: str) -> str:
     return _svg(figure)
 
 
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """A figure of its own, in inches; pyplot is not used, for its figures outlive the call."""
+SCALED = {"passage_str_em": "passage STR-EM", "evidence_recall": "evidence recall",
+          "routed_tokens_in": "router text, tokens", "routed_tokens_out": "actions, tokens"}
+AXES = {"k": "passages retrieved (k)", "turns": "headings expanded at most (turns)"}
+
+
+def scaling_curves(points: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """What more passages and more turns bring and take: a row a quantity that is scaled, one line a router.
+
+    points: `k` or `turns` → points with that quantity, `router`, and the means of `SCALED`; None is left out.
+    """
+    routers = list(dict.fromkeys(point["router"] for found in points.values() for point in found))
+    colours = method_colours(routers)
+    figure, panels = _figure(12.5, 2.9 * len(points) + 0.4, (len(points), len(SCALED)))
+    for row, (quantity, found) in zip(panels, points.items(), strict=True):
+        for axes, (metric, title) in zip(row, SCALED.items(), strict=True):
+            for place, router in enumerate(routers):
+                own = sorted((p[quantity], p[metric]) for p in found
+                             if p["router"] == router and p[metric] is not None)
+                axes.plot([x for x, _ in own], [y for _, y in own], color=colours[router],
+                          marker=MARKERS[place % len(MARKERS)], markersize=5, linewidth=1.6, label=_short(router))
+            axes.set_title(title, fontsize=10, color="#3c4643")
+            axes.set_xlabel(AXES[quantity], fontsize=9)
+            axes.set_xticks(sorted({p[quantity] for p in found}))
+            highest = max((point[metric] for point in found if point[metric] is not None), default=0)
+            axes.set_ylim(0, 1.08 * highest or 1)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside upper center", ncols=len(routers))
+    return _svg(figure)
+
+
+def ablation_bars(points: Sequence[Mapping[str, Any]]) -> str:
+    """Passage STR-EM and evidence recall with each part taken away, one bar a router; dashed: the whole method."""
+    routers = list(dict.fromkeys(point["router"] for point in points))
+    parts = list(dict.fromkeys(point["ablation"] for point in points))
+    colours, height = method_colours(routers), 0.8 / len(routers)
+    figure, panels = _figure(9.6, 1.0 + 0.3 * len(parts) * max(2, len(routers)), (1, 2))
+    for axes, metric in zip(panels[0], list(SCALED)[:2], strict=True):
+        for place, router in enumerate(routers):
+            values = {p["ablation"]: p[metric] for p in points if p["router"] == router}
+            for row, part in enumerate(parts):
+                value = values.get(part)
+                if value is not None:
+                    axes.barh(row + (place - (len(routers) - 1) / 2) * height, value, height, color=colours[router],
+                              label=_short(router) if row == 0 else None)
+            if values.get("") is not None:
+                axes.axvline(values[""], color=colours[router], linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+        axes.set_yticks(range(len(parts)), [part.replace("_", " ") or "whole method" for part in parts])
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(SCALED[metric])
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside upper center", ncols=len(routers))
+    return _svg(figure)
+
+
+def _short(router: str) -> str:
+    """A router's name as a legend has room for: the last part of a path or an address."""
+    return router.rstrip("/").rpartition("://")[2].removeprefix("models:/")[-40:]
+
+
+def _figure(width: float, height: float, panels: tuple[int, int] | None = None) -> tuple[Any, Any]:
+    """A figure of its own, in inches; pyplot is not used, for its figures outlive the call.
+
+    panels: rows and columns of axes, always a grid; without, one single axes.
+    """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -100,7 +165,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)
-        return figure, figure.add_subplot()
+        return figure, figure.add_subplot() if panels is None else figure.subplots(*panels, squeeze=False)
 
 
 def _svg(figure: Any) -> str:

@@ -42,6 +42,7 @@ OPTIONS = (
     Option("router_fallback", True, "the similarity router decides where a model fails or collapses"),
     Option("answer_threshold", None, "router similarity: ANSWER from this score on", 0, 1),
     Option("expand_threshold", None, "router similarity: EXPAND from this score on", 0, 1),
+    Option("scorer_margin", 0.0, "router scorer: log-odds by which a line may miss its threshold", -100, 100),
 )
 
 

@@ -18,9 +18,14 @@ _REFUSE = f"{REFUSAL} - alone, where no line helps"
 
 def router_messages(state: RouterState) -> list[Message]:
     """The conversation that asks for actions: only those that are legal in this state are named."""
+    return prompt(state.text, bool(state.expandable), state.can_refuse)
+
+
+def prompt(router_text: str, can_expand: bool, can_refuse: bool = True) -> list[Message]:
+    """The conversation for a router text, where a state's text and what is legal in it are all there is."""
     rules = [_TASK, _ANSWER]
-    if state.expandable:
+    if can_expand:
         rules.append(_EXPAND)
-    if state.can_refuse:
+    if can_refuse:
         rules.append(_REFUSE)
-    return [Message("system", "\n".join(rules)), Message("user", state.text)]
+    return [Message("system", "\n".join(rules)), Message("user", router_text)]

@@ -15,6 +15,7 @@ from pipelines.methods.llm_router import LlmRouter, LlmRouterSettings
 from pipelines.methods.routing import Router
 from pipelines.methods.scorer_router import FeatureMaker, Scorer, ScorerRouter
 from pipelines.methods.similarity_router import SimilarityRouter
+from pipelines.models.adapter import is_adapter, load_adapter, read_card
 from pipelines.models.load_llm import check_model, load_model
 from pipelines.settings import profile_by_name
 
@@ -24,9 +25,12 @@ SCORER_ENDING = ".safetensors"
 
 
 def check_router(name: str) -> None:
-    """Raise UserError for a name that no router has, a file that is no scorer, a URL that is no endpoint's."""
+    """Raise UserError for a name that no router has, files that are no scorer or adapter of this version, a URL
+    that is no endpoint's."""
     if is_scorer(name):
         Scorer.load(Path(name))
+    elif is_adapter(name):
+        read_card(Path(name))
     else:
         check_model(name, LOCAL_ROUTER, "router", (SimilarityRouter.name,))
 
@@ -39,13 +43,16 @@ def is_scorer(name: str) -> bool:
 def make_router(name: str, corpus: RetrievalCorpus, options: Mapping[str, Any]) -> Router:
     """The router of that name; a threshold that the user did not set is the release's.
 
+    An adapter's own threshold comes before the release's, which was tuned for another model.
     Raises UserError for an unknown name, RunFailure for a local model that was not set up.
     """
     check_router(name)
     if is_scorer(name):
-        return ScorerRouter(Scorer.load(Path(name)), FeatureMaker(corpus))
+        return ScorerRouter(Scorer.load(Path(name)), FeatureMaker(corpus), options["scorer_margin"])
     # A release that was made before there was a score threshold has none.
     thresholds = {"score": profile_by_name().router_score_threshold, **corpus.router_thresholds()}
+    if is_adapter(name):
+        thresholds["score"] = read_card(Path(name)).score_threshold
 
     def threshold(option: str, stored: str) -> float:
         return float(thresholds[stored] if options[option] is None else options[option])
@@ -56,4 +63,5 @@ def make_router(name: str, corpus: RetrievalCorpus, options: Mapping[str, Any]) 
         return similarity
     settings = LlmRouterSettings(options["decode"], threshold("score_threshold", "score"),
                                  options["router_output_tokens"], options["most_actions"])
-    return LlmRouter(name, load_model(name), settings, similarity if options["router_fallback"] else None)
+    model = load_adapter(Path(name)) if is_adapter(name) else load_model(name)
+    return LlmRouter(name, model, settings, similarity if options["router_fallback"] else None)

@@ -10,7 +10,7 @@ What belongs here: the turns of each document, and what they took. What does not
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Generator, Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,16 @@ from pipelines.methods.ablations import (
     random_heading,
 )
 from pipelines.methods.base import Hit, Piece, RetrievalCorpus, Trace
-from pipelines.methods.routing import PROMPT_FORMAT, Actions, Router, RouterState, parse_actions, router_state
+from pipelines.methods.routing import (
+    PROMPT_FORMAT,
+    Actions,
+    Router,
+    RouterOutput,
+    RouterState,
+    parse_actions,
+    route_together,
+    router_state,
+)
 from pipelines.methods.similarity_router import NodeScorer, question_weights
 from pipelines.methods.subtree import SubtreeView, view_of
 from pipelines.models.llm import NO_USAGE, Usage
@@ -34,7 +43,7 @@ from pipelines.models.llm import NO_USAGE, Usage
 
 @dataclass
 class RoutedDocument:
-    """What routing chose in one document, and what it took."""
+    """What routing chose in one document, and what it took. asked: each state with the router's output."""
 
     view: SubtreeView
     score: NodeScorer
@@ -43,6 +52,7 @@ class RoutedDocument:
     steps: list[dict[str, Any]] = field(default_factory=list)
     usage: Usage = NO_USAGE
     fallbacks: int = 0
+    asked: list[tuple[RouterState, RouterOutput]] = field(default_factory=list)
 
     def pieces(self) -> list[Piece]:
         """One piece an answered node, the best score first; equal ones in document order."""
@@ -67,15 +77,29 @@ class RoutedDocument:
         return above
 
 
+Turns = Generator[RouterState, RouterOutput, None]
+"""Yields the state of each turn, is sent what the router says in it."""
+Key = tuple[str, ...]
+"""A document and the passages of it that were retrieved."""
+
+
+@dataclass
+class PendingDocument:
+    """A document in routing."""
+
+    routed: RoutedDocument
+    turns: Turns
+
+
 class RoutingLoop:
     """Routes documents for one question; a document with the same passages is routed once."""
 
     def __init__(self, question: str, corpus: RetrievalCorpus, router: Router, options: Mapping[str, Any],
                  ablations: Set[str] = frozenset()) -> None:
-        self._question, self._corpus, self._router, self._options = question, corpus, router, options
+        self._question, self._corpus, self.router, self._options = question, corpus, router, options
         self._ablations = ablations
         self._weights = question_weights(question, corpus.inverse_document_frequency)
-        self._routed: dict[tuple[str, ...], RoutedDocument] = {}
+        self._routed: dict[Key, RoutedDocument] = {}
 
     def all_routed(self) -> list[RoutedDocument]:
         """Everything that was routed, what `+fill` routed again included: it was paid for."""
@@ -83,6 +107,10 @@ class RoutingLoop:
 
     def route_all(self, hits: Sequence[Hit], trace: Trace) -> list[RoutedDocument]:
         """Route the documents of these passages, in the order of their first passage."""
+        return route_questions([(self, hits, trace)])[0]
+
+    def begin(self, hits: Sequence[Hit], trace: Trace) -> dict[Key, PendingDocument | None]:
+        """Read the trees of these passages: each document with its turns to come, None if it was routed before."""
         by_document: dict[str, list[Hit]] = {}
         for hit in hits:
             by_document.setdefault(hit.doc_id, []).append(hit)
@@ -90,35 +118,38 @@ class RoutingLoop:
         missing = [doc_id for doc_id in by_document if keys[doc_id] not in self._routed]
         with trace.step("read_trees", documents=len(missing)):
             documents = self._corpus.documents(missing)
-        views = [view_of(documents[doc_id]) for doc_id in missing]
-        own_hits = [by_document[doc_id] for doc_id in missing]
-        if self._router.parallel > 1:
-            with ThreadPoolExecutor(self._router.parallel) as pool:
-                results = list(pool.map(self._route, views, own_hits))
-        else:
-            results = list(map(self._route, views, own_hits))
-        for doc_id, routed in zip(missing, results, strict=True):
-            trace.steps += routed.steps
-            self._routed[keys[doc_id]] = routed
-        return [self._routed[key] for key in keys.values()]
+        begun: dict[Key, PendingDocument | None] = dict.fromkeys(keys.values())
+        for doc_id in missing:
+            view = view_of(documents[doc_id])
+            scored = [] if NO_SIMILARITY in self._ablations else by_document[doc_id]
+            routed = RoutedDocument(view, NodeScorer(self._weights, view, scored), self._options["table_headers"])
+            begun[keys[doc_id]] = PendingDocument(routed, self._turns(routed, by_document[doc_id]))
+        return begun
 
-    def _route(self, view: SubtreeView, hits: Sequence[Hit]) -> RoutedDocument:
-        scored = [] if NO_SIMILARITY in self._ablations else hits
-        routed = RoutedDocument(view, NodeScorer(self._weights, view, scored), self._options["table_headers"])
+    def end(self, begun: Mapping[Key, PendingDocument | None], trace: Trace) -> list[RoutedDocument]:
+        """Keep what was routed; the documents of the passages that `begin` was given."""
+        for key, document in begun.items():
+            if document is not None:
+                trace.steps += document.routed.steps
+                self._routed[key] = document.routed
+        return [self._routed[key] for key in begun]
+
+    def _turns(self, routed: RoutedDocument, hits: Sequence[Hit]) -> Turns:
+        """The turns of one document: yields each state, is sent what the router says in it."""
+        view = routed.view
         if NO_STRUCTURE in self._ablations:
             for place, hit in enumerate(hits):
-                self._judge_passage(routed, view.matched(hit.node_ids), place)
-            return routed
+                yield from self._judge_passage(routed, view.matched(hit.node_ids), place)
+            return
         seen: set[int] = set()
         queue: deque[int] = deque()
         lit, anchors = self._first_lit(view, hits)
-        self._turn(routed, lit, anchors, 0, seen, queue)
+        yield from self._turn(routed, lit, anchors, 0, seen, queue)
         for turn in range(1, self._options["expand_iterations"] + 1):
             heading_id, content = _next_heading(view, queue, seen)
             if heading_id is None:
                 break
-            self._turn(routed, content, {heading_id}, turn, seen, queue)
-        return routed
+            yield from self._turn(routed, content, {heading_id}, turn, seen, queue)
 
     def _first_lit(self, view: SubtreeView, hits: Sequence[Hit]) -> tuple[set[int], set[int]]:
         """What the first turn shows of a document, and what that is there for."""
@@ -130,30 +161,35 @@ class RoutingLoop:
         matched = view.matched(node_id for hit in hits for node_id in hit.node_ids)
         return view.light(matched), matched
 
-    def _judge_passage(self, routed: RoutedDocument, matched: set[int], turn: int) -> None:
+    def _judge_passage(self, routed: RoutedDocument, matched: set[int], turn: int) -> Turns:
         """Without structure: one passage, as the nodes that it was cut from; taken or not as a whole."""
         state = self._state(routed, matched, matched, turn, can_expand=False, with_headings=False)
-        if self._ask(routed, state, matched).answers:
+        actions = yield from self._ask(routed, state, matched)
+        if actions.answers:
             routed.answers.update(matched)
 
     def _turn(self, routed: RoutedDocument, lit: set[int], anchors: set[int], turn: int, seen: set[int],
-              queue: deque[int]) -> None:
+              queue: deque[int]) -> Turns:
         """Show one subtree to the router and take its actions."""
         state = self._state(routed, lit, anchors, turn, can_expand=NO_EXPAND not in self._ablations)
-        actions = self._ask(routed, state, anchors)
+        actions = yield from self._ask(routed, state, anchors)
         routed.answers.update(actions.answers)
         seen.update(state.visible)
         queue.extend(heading_id for heading_id in actions.expands if heading_id not in queue)
 
-    def _ask(self, routed: RoutedDocument, state: RouterState, anchors: Iterable[int]) -> Actions:
-        """The router's legal actions in a state, with a step of the trace and what they took."""
+    def _ask(self, routed: RoutedDocument, state: RouterState, anchors: Iterable[int]
+             ) -> Generator[RouterState, RouterOutput, Actions]:
+        """The router's legal actions in a state, with a step of the trace and what they took.
+
+        A step that was decided with others lasts as long as all of them.
+        """
         trace = Trace()
         document = routed.view.document
         with trace.step("route", doc_id=document.doc_id, title=document.title, turn=state.turn,
                         anchors=sorted(anchors)) as step:
-            output = self._router.route(state)
+            output = yield state
             actions = parse_actions(output.text, state)
-            step |= {"router": self._router.name, "prompt_format": PROMPT_FORMAT, "router_text": state.text,
+            step |= {"router": self.router.name, "prompt_format": PROMPT_FORMAT, "router_text": state.text,
                      "output": output.text, "lines_left_out": state.n_left_out,
                      "used_fallback": output.used_fallback, **actions.counts(), **output.details}
             if output.usage != NO_USAGE:
@@ -161,6 +197,7 @@ class RoutingLoop:
             if output.replaced is not None:
                 # What was done is the fallback's; what is counted as illegal, the model's.
                 step |= output.replaced.fault_counts()
+        routed.asked.append((state, output))
         routed.steps += trace.steps
         routed.usage += output.usage
         routed.fallbacks += output.used_fallback
@@ -173,6 +210,44 @@ class RoutingLoop:
                             max_tokens=self._options["router_text_tokens"],
                             count_tokens=self._corpus.count_tokens, score=routed.score, can_expand=can_expand,
                             can_refuse=NO_REFUSE not in self._ablations, with_headings=with_headings)
+
+
+def route_questions(asked: Sequence[tuple[RoutingLoop, Sequence[Hit], Trace]]) -> list[list[RoutedDocument]]:
+    """`RoutingLoop.route_all` for several questions with one router; their documents are routed together."""
+    begun = [loop.begin(hits, trace) for loop, hits, trace in asked]
+    documents = [document for of_question in begun for document in of_question.values() if document is not None]
+    if documents:
+        _route(asked[0][0].router, documents)
+    return [loop.end(of_question, trace) for (loop, _, trace), of_question in zip(asked, begun, strict=True)]
+
+
+def _route(router: Router, documents: Sequence[PendingDocument]) -> None:
+    """All turns of these documents. A router that waits for others' work gets each document in a thread, so that
+    none waits for the slowest one of a turn; every other router decides on a turn of all documents together.
+    """
+    if router.parallel > 1:
+        with ThreadPoolExecutor(router.parallel) as pool:
+            list(pool.map(lambda document: _route_together(router, [document]), documents))
+    else:
+        _route_together(router, documents)
+
+
+def _route_together(router: Router, documents: Sequence[PendingDocument]) -> None:
+    begun = [(document, next(document.turns, None)) for document in documents]
+    waiting = [(document, state) for document, state in begun if state is not None]
+    while waiting:
+        outputs = route_together(router, [state for _, state in waiting])
+        answered = [(document, _sent(document.turns, output))
+                    for (document, _), output in zip(waiting, outputs, strict=True)]
+        waiting = [(document, state) for document, state in answered if state is not None]
+
+
+def _sent(turns: Turns, output: RouterOutput) -> RouterState | None:
+    """The state of the next turn, None behind the last."""
+    try:
+        return turns.send(output)
+    except StopIteration:
+        return None
 
 
 def _next_heading(view: SubtreeView, queue: deque[int], seen: set[int]) -> tuple[int | None, set[int]]:

@@ -1,7 +1,8 @@
-"""The router `scorer`: a small network over line features, trained on curated actions, without a language model.
+"""The router `scorer`: small networks over line features, trained on curated actions, without a language model.
 
-It gives every legal line a probability; answers with the visible nodes from the threshold `answer` on, expands
-the headings from `expand` on, at most two a turn, else refuses. A state takes milliseconds on one core.
+They give every legal line log-odds, of which the mean counts. The visible nodes from the threshold `answer` on
+that are not more than `below_best` below the best line of all are answered with, the headings from `expand` on
+expanded, at most two a turn; without any the subtree is refused. A state takes milliseconds on one core.
 
 What belongs here: the file, the network, the decision. What does not: features (`line_features.py`) and
 training (`training/train_scorer.py`).
@@ -10,6 +11,8 @@ training (`training/train_scorer.py`).
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,51 +21,60 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import UserError
 from pipelines.methods.base import Filters, RetrievalCorpus
-from pipelines.methods.line_features import FEATURE_FORMAT, NAMES, DocumentHits, QuestionWords, line_features
+from pipelines.methods.line_features import FEATURE_FORMAT, NAMES, DocumentHits, line_features
 from pipelines.methods.llm_router import choose_by_score
+from pipelines.methods.question_words import QuestionWords, SentenceTerms
 from pipelines.methods.routing import EXPAND, REFUSAL, RouterOutput, RouterState
+from pipelines.methods.subtree import SubtreeView
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float32]
+    Network = tuple[tuple[Array, Array], ...]
 
 MOST_PASSAGES = 1000
 """Of a document, by cosine: longer ones are judged by their nearest."""
 MOST_ANSWERS = 10
+KEPT_DOCUMENTS = 64
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """A trained network: standardised features, hidden layers of rectified units, one log-odds a line.
+    """Trained networks: standardised features, hidden layers of rectified units, one log-odds a line each.
 
-    layers: (weight (in, out), bias (out)) each. thresholds: log-odds, `answer` and `expand`.
+    networks: of each its layers, (weight (in, out), bias (out)). thresholds: log-odds, `answer` and `expand`, and
+    the distance `below_best`; without that no line is too far below the best.
     """
 
     mean: Array
     scale: Array
-    layers: tuple[tuple[Array, Array], ...]
+    networks: tuple[Network, ...]
     thresholds: Mapping[str, float]
 
     def log_odds(self, features: Array) -> Array:
-        """(n, len(NAMES)) → (n)."""
+        """(n, len(NAMES)) → (n): the mean of the networks."""
         import numpy as np
 
-        hidden: Array = (features - self.mean) / self.scale
-        for weight, bias in self.layers[:-1]:
-            hidden = np.maximum(hidden @ weight + bias, np.float32(0))
-        weight, bias = self.layers[-1]
-        odds: Array = (hidden @ weight + bias)[:, 0]
-        return odds
+        inputs: Array = (features - self.mean) / self.scale
+        total = np.zeros(len(inputs), np.float32)
+        for layers in self.networks:
+            hidden = inputs
+            for weight, bias in layers[:-1]:
+                hidden = np.maximum(hidden @ weight + bias, np.float32(0))
+            weight, bias = layers[-1]
+            total += (hidden @ weight + bias)[:, 0]
+        return total / np.float32(len(self.networks))
 
     def save(self, path: Path, description: Mapping[str, Any]) -> None:
         """Write it as safetensors. description: JSON values that stand in its head."""
         from safetensors.numpy import save_file
 
         tensors = {"mean": self.mean, "scale": self.scale}
-        for number, (weight, bias) in enumerate(self.layers):
-            tensors |= {f"layers.{number}.weight": weight, f"layers.{number}.bias": bias}
+        for number, layers in enumerate(self.networks):
+            for depth, (weight, bias) in enumerate(layers):
+                tensors |= {f"networks.{number}.{depth}.weight": weight, f"networks.{number}.{depth}.bias": bias}
         head = {"feature_format": FEATURE_FORMAT, "features": list(NAMES), "thresholds": dict(self.thresholds),
                 **description}
         save_file(tensors, path, {"espalier": json.dumps(head, sort_keys=True)})
@@ -83,29 +95,36 @@ class Scorer:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError, ValueError) as error:
             raise UserError(f"scorer {path}", f"cannot be read ({error})", expected, step) from error
-        n_layers = sum(name.endswith(".weight") for name in tensors)
-        layers = tuple((tensors[f"layers.{n}.weight"], tensors[f"layers.{n}.bias"]) for n in range(n_layers))
-        return Scorer(tensors["mean"], tensors["scale"], layers, head["thresholds"])
+        weights = [name.removesuffix(".weight").split(".")[1:] for name in tensors if name.endswith(".weight")]
+        depths = Counter(int(number) for number, _ in weights)
+        networks = tuple(
+            tuple((tensors[f"networks.{number}.{depth}.weight"], tensors[f"networks.{number}.{depth}.bias"])
+                  for depth in range(depths[number])) for number in range(len(depths)))
+        return Scorer(tensors["mean"], tensors["scale"], networks, head["thresholds"])
 
 
 class FeatureMaker:
-    """Line features of states over one corpus; what concerns a whole question is computed once for it."""
+    """Line features of states over one corpus; what a question and a document give is computed once for them."""
 
     def __init__(self, corpus: RetrievalCorpus) -> None:
         self._corpus = corpus
         self._question = lru_cache(maxsize=32)(self._of_question)
+        self._sentences = lru_cache(maxsize=KEPT_DOCUMENTS)(self._of_view)
 
     def __call__(self, state: RouterState) -> Array:
         """(legal lines, len(NAMES)) of a state."""
         words, best = self._question(state.question)
         of_document = Filters(doc_ids=(state.view.document.doc_id,))
         hits = self._corpus.search_dense(state.question, MOST_PASSAGES, of_document)
-        return line_features(state, words, DocumentHits(hits, best))
+        return line_features(state, words, DocumentHits(hits, best, self._sentences(state.view)))
 
     def _of_question(self, question: str) -> tuple[QuestionWords, float]:
         best = self._corpus.search_dense(question, 1)
         return (QuestionWords(question, self._corpus.inverse_document_frequency),
                 float(best[0].score) if best else 0.0)
+
+    def _of_view(self, view: SubtreeView) -> SentenceTerms:
+        return SentenceTerms(view, self._corpus.sentences(view.document.doc_id))
 
 
 class ScorerRouter:
@@ -114,8 +133,8 @@ class ScorerRouter:
     name = "scorer"
     parallel = 1
 
-    def __init__(self, scorer: Scorer, features: FeatureMaker) -> None:
-        self._scorer, self._features = scorer, features
+    def __init__(self, scorer: Scorer, features: FeatureMaker, margin: float = 0.0) -> None:
+        self._scorer, self._features, self._margin = scorer, features, margin
 
     def route(self, state: RouterState) -> RouterOutput:
         """Decide on one subtree; where refusing is not legal, the best line is taken."""
@@ -123,14 +142,20 @@ class ScorerRouter:
         if not lines:
             return RouterOutput(REFUSAL)
         odds = self._scorer.log_odds(self._features(state)).tolist()
-        text = decide(lines, odds, self._scorer.thresholds, state.can_refuse)
+        text = decide(lines, odds, self._scorer.thresholds, state.can_refuse, self._margin)
         return RouterOutput(text, details={
             "scores": {line: round(value, 4) for line, value in zip(lines, odds, strict=True)}})
 
 
 def decide(lines: Sequence[str], odds: Sequence[float], thresholds: Mapping[str, float],
-           can_refuse: bool = True) -> str:
-    """The output: lines from their kind's threshold on, in order, at most two headings; else a refusal."""
-    margins = [value - thresholds["expand" if line.startswith(EXPAND) else "answer"]
+           can_refuse: bool = True, margin: float = 0.0) -> str:
+    """The output: lines from their kind's threshold on, in order, at most two headings; else a refusal.
+
+    margin: by so much log-odds a line may miss its threshold, and be further below the best line.
+    """
+    # A heading may be the best line: what is shown is then left, however near its own threshold.
+    nearly_best = max(odds, default=0.0) - thresholds.get("below_best", math.inf)
+    least = {"answer": max(thresholds["answer"], nearly_best), "expand": thresholds["expand"]}
+    leads = [value - least["expand" if line.startswith(EXPAND) else "answer"]
                for line, value in zip(lines, odds, strict=True)]
-    return "\n".join(choose_by_score(lines, margins, 0.0, MOST_ANSWERS, can_refuse)) or REFUSAL
+    return "\n".join(choose_by_score(lines, leads, -margin, MOST_ANSWERS, can_refuse)) or REFUSAL

@@ -1,152 +1,144 @@
-"""Decoding loops of a causal model: greedy text, greedy choice among given lines, scores of candidates.
+"""Decoding loops of a causal model: outputs of several prompts side by side, scores of candidates.
 
-What belongs here: token ids and passes of the model. What does not: texts, prompts, caches
-(`local_llm.py`). A prompt is read once; what follows works on its key-value cache.
+Greedy. Prompts are taken in the order of their tokens, so that each is read from where it differs from the one
+before; outputs are written together, so that one pass over the weights serves a token of each. Figures differ
+from those of one prompt alone by rounding only.
+
+What belongs here: token ids and passes of the model. What does not: caches of keys and values (`key_values.py`),
+what may be written (`writing.py`), texts, prompts, caches of answers (`local_llm.py`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from pipelines.models.candidate_tree import CandidateTree, candidate_trees, step_values
+from pipelines.models.key_values import CountedModel, PromptReader, SideBySide
+from pipelines.models.writing import Choice, Writer, write_freely, write_lines
 
 SCORED_AT_ONCE = 512
 """Candidate tokens of one pass: logits take 200 KB a token at a vocabulary of 49,152."""
+TOGETHER_TOKENS = 4096
+"""Prompt tokens side by side at most; a longer prompt goes alone. 46 KB a token of SmolLM2."""
+Ids = Sequence[int]
+Result = TypeVar("Result")
 
 
 class Decoder:
-    """A causal model with the id that ends an answer. Not for several threads at once."""
+    """A causal model with the id that ends an answer. Not for several threads at once.
+
+    The beginning of the last prompt is kept for the next call, unless the model's weights may change
+    (`requires_grad`).
+    """
 
     def __init__(self, model: Any, end_id: int) -> None:
-        self._model, self._end_id = model, end_id
+        self._model, self._end_id = CountedModel(model), end_id
+        self._reader = PromptReader(self._model)
 
-    def generate(self, prompt: Sequence[int], max_tokens: int) -> tuple[list[int], bool]:
-        """The most probable token, one after the other; the ids without the end, and whether it was cut."""
-        import torch
+    @property
+    def tokens_read(self) -> int:
+        """Tokens that the model has computed since this was made: what sharing saves is not among them."""
+        return self._model.tokens_read
 
-        ids: list[int] = []
-        with torch.inference_mode():
-            logits, cache = self._read(prompt, None)
-            while len(ids) < max_tokens:
-                token = int(logits.argmax())
-                if token == self._end_id:
-                    return ids, False
-                ids.append(token)
-                if len(ids) < max_tokens:
-                    logits, cache = self._read([token], cache)
-        return ids, True
+    def forget(self) -> None:
+        """Keep nothing of the prompts read so far."""
+        self._reader.forget()
 
-    def generate_lines(self, prompt: Sequence[int], lines: Sequence[Sequence[int]],
-                       alone: Sequence[int] | None, max_tokens: int, most_lines: int) -> tuple[list[int], int]:
-        """Choose lines under a mask of what the grammar allows; their places in order, and the tokens taken.
+    def generate(self, prompts: Sequence[Ids], max_tokens: int) -> Iterator[tuple[int, tuple[list[int], bool]]]:
+        """The most probable token, one after the other; the ids without the end, and whether the limit cut them.
 
-        lines: token ids, each closed by its line end, so that none is the beginning of another. alone: the
-        output that stands by itself; chosen, no place is returned. Tokens that are the only ones allowed are
-        read together with the next choice.
+        Yields (place of the prompt, that) as portions are done.
+        """
+        return self._write(prompts, [write_freely(self._end_id, max_tokens) for _ in prompts])
+
+    def generate_lines(self, prompts: Sequence[Ids], grammars: Sequence[tuple[Sequence[Ids], Ids | None, int]],
+                       max_tokens: int) -> Iterator[tuple[int, tuple[list[int], int]]]:
+        """Choose lines under a mask of what a grammar allows; their places in order, and the tokens taken.
+
+        grammars: lines, the output that stands alone, most lines, as in `write_lines`. Yields (place of the
+        prompt, that) as portions are done.
+        """
+        return self._write(prompts, [write_lines(lines, alone, self._end_id, max_tokens, most_lines)
+                                     for lines, alone, most_lines in grammars])
+
+    def score(self, prompts: Sequence[Ids], candidates: Sequence[Sequence[Ids]]
+              ) -> Iterator[tuple[int, list[float]]]:
+        """Log-probability of each candidate behind its prompt, as if each were read alone.
+
+        The candidates of a prompt lie one behind the other in one pass, beginnings that they share once: a mask
+        lets each token see the prompt and what it follows. Yields (place of the prompt, one a candidate).
         """
         import torch
 
-        chosen: list[int] = []
-        n_tokens = 0
-        left = dict(enumerate(lines))
-        # Closed by the end of the answer, so that it is no beginning of a line either.
-        closed = None if alone is None else [*alone, self._end_id]
-        unread: list[int] = list(prompt)
-        cache = None
-        with torch.inference_mode():
-            while left and len(chosen) < most_lines and n_tokens < max_tokens:
-                live, depth = dict(left), 0
-                apart = None if chosen else closed
-                while True:
-                    allowed = {ids[depth] for ids in live.values()}
-                    if apart is not None:
-                        allowed.add(apart[depth])
-                    if chosen and depth == 0:
-                        allowed.add(self._end_id)
-                    token = next(iter(allowed))
-                    if len(allowed) > 1:
-                        logits, cache = self._read(unread, cache)
-                        unread = []
-                        options = sorted(allowed)
-                        token = options[int(logits[options].argmax())]
-                    if token == self._end_id and chosen and depth == 0:
-                        return chosen, n_tokens
-                    n_tokens += 1
-                    unread.append(token)
-                    live = {place: ids for place, ids in live.items() if ids[depth] == token}
-                    apart = apart if apart is not None and apart[depth] == token else None
-                    depth += 1
-                    if not live:
-                        return [], len(closed or ())
-                    if len(live) == 1 and apart is None:
-                        ((place, ids),) = live.items()
-                        unread += ids[depth:]
-                        n_tokens += len(ids) - depth
-                        chosen.append(place)
-                        del left[place]
-                        break
-        return chosen, n_tokens
+        try:
+            for place in _in_order(prompts):
+                totals: list[float] = []
+                with torch.inference_mode():
+                    logits = self._reader.read(prompts[place])
+                    for tree in candidate_trees(candidates[place], SCORED_AT_ONCE):
+                        totals += self._score(tree, logits, len(prompts[place]))
+                yield place, totals
+        finally:
+            self._reader.rest()
 
-    def score(self, prompt: Sequence[int], candidates: Sequence[Sequence[int]]) -> list[float]:
-        """Log-probability of each candidate behind the prompt, as if each were read alone.
-
-        The prompt is read once. The candidates then lie one behind the other in one pass: a mask lets each
-        see the prompt and itself, and positions start again behind the prompt.
-        """
+    def _score(self, tree: CandidateTree, prompt_logits: Any, n_prompt: int) -> list[float]:
         import torch
 
-        totals = [0.0] * len(candidates)
-        with torch.inference_mode():
-            logits, cache = self._read(prompt, None)
-            first = torch.log_softmax(logits.float(), dim=-1)
-            for place, ids in enumerate(candidates):
-                totals[place] = float(first[ids[0]])
-            for group in _groups([place for place, ids in enumerate(candidates) if len(ids) > 1],
-                                 [len(ids) - 1 for ids in candidates]):
-                for place, value in zip(group, self._score_group(
-                        len(prompt), cache, [candidates[place] for place in group]), strict=True):
-                    totals[place] += value
-                cache.crop(-sum(len(candidates[place]) - 1 for place in group))
-        return totals
+        logits = None
+        if n := len(tree.tokens):
+            sees = torch.ones(n, n_prompt + n, dtype=torch.bool)
+            sees[:, n_prompt:] = torch.from_numpy(tree.sees())
+            cache = self._reader.cache
+            logits, _ = self._model(tree.tokens, cache, n, [n_prompt + depth for depth in tree.depths], sees)
+            cache.crop(-n)
+        return tree.totals(step_values(tree, prompt_logits, logits))
 
-    def _score_group(self, n_prompt: int, cache: Any, group: Sequence[Sequence[int]]) -> list[float]:
-        """Sum of the log-probabilities of each candidate's tokens from the second on."""
+    def _write(self, prompts: Sequence[Ids], writers: Sequence[Writer[Result]]) -> Iterator[tuple[int, Result]]:
         import torch
 
-        lengths = [len(ids) - 1 for ids in group]
-        n_tokens = sum(lengths)
-        inputs = torch.tensor([[token for ids in group for token in ids[:-1]]])
-        targets = torch.tensor([token for ids in group for token in ids[1:]])
-        positions = torch.tensor([[n_prompt + offset for n in lengths for offset in range(n)]])
-        mask = torch.zeros(n_tokens, n_prompt + n_tokens, dtype=torch.bool)
-        mask[:, :n_prompt] = True
-        begin = 0
-        for n in lengths:
-            own = torch.ones(n, n, dtype=torch.bool).tril()
-            mask[begin: begin + n, n_prompt + begin: n_prompt + begin + n] = own
-            begin += n
-        output = self._model(input_ids=inputs, position_ids=positions, attention_mask=mask[None, None],
-                             cache=cache, use_cache=True)
-        values = torch.log_softmax(output.logits[0].float(), dim=-1)[torch.arange(n_tokens), targets]
-        return [math.fsum(part.tolist()) for part in values.split(lengths)]
+        portion: list[int] = []
+        for place in [*_in_order(prompts), None]:
+            if portion and (place is None or sum(len(prompts[other]) for other in [*portion, place])
+                            > TOGETHER_TOKENS):
+                # No generator may be left inside of inference mode while its caller does something else.
+                with torch.inference_mode():
+                    found = list(self._write_together(portion, prompts, writers))
+                    self._reader.rest()
+                yield from found
+                portion = []
+            if place is not None:
+                portion.append(place)
 
-    def _read(self, ids: Sequence[int], cache: Any) -> tuple[Any, Any]:
-        """Read tokens; the logits of the next one `(vocabulary,)`, and the cache with them."""
-        import torch
+    def _write_together(self, portion: Sequence[int], prompts: Sequence[Ids], writers: Sequence[Writer[Result]]
+                        ) -> Iterator[tuple[int, Result]]:
+        """Read the prompts one after the other, then write a step of every output in one pass."""
+        rows = SideBySide(self._model)
+        waiting: dict[int, Choice] = {}
+        for place in portion:
+            try:
+                unread, options = next(writers[place])
+                logits = self._reader.read([*prompts[place], *unread])
+                waiting[place] = writers[place].send(_best(logits, options))
+                rows.add(place, self._reader)
+            except StopIteration as done:
+                yield place, done.value
+        while waiting:
+            logits = rows.read({place: unread for place, (unread, _) in waiting.items()})
+            for (place, (_, options)), own in zip([*waiting.items()], logits, strict=True):
+                try:
+                    waiting[place] = writers[place].send(_best(own, options))
+                except StopIteration as done:
+                    del waiting[place]
+                    rows.drop(place)
+                    yield place, done.value
 
-        output = self._model(input_ids=torch.tensor([list(ids)]), cache=cache, use_cache=True,
-                             logits_to_keep=1)
-        return output.logits[0, -1], output.cache
+
+def _best(logits: Any, options: list[int] | None) -> int:
+    """The most probable of the tokens that may follow; the first of equal ones."""
+    return int(logits.argmax()) if options is None else options[int(logits[options].argmax())]
 
 
-def _groups(places: Sequence[int], costs: Sequence[int]) -> list[list[int]]:
-    """Candidates in order, in groups of at most `SCORED_AT_ONCE` tokens; a longer one is a group alone."""
-    groups: list[list[int]] = []
-    size = 0
-    for place in places:
-        if not groups or size + costs[place] > SCORED_AT_ONCE:
-            groups.append([])
-            size = 0
-        groups[-1].append(place)
-        size += costs[place]
-    return groups
+def _in_order(prompts: Sequence[Ids]) -> list[int]:
+    """Places of the prompts, those with the same beginning beside each other."""
+    return sorted(range(len(prompts)), key=lambda place: list(prompts[place]))

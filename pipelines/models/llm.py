@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -147,3 +147,22 @@ class LanguageModel(Protocol):
 
     def structured(self, messages: Sequence[Message], kind: type[Value], max_tokens: int) -> Structured[Value]:
         """Write a value of that type as JSON; an output that is none is asked for once more, with its fault."""
+
+
+@runtime_checkable
+class BatchingModel(LanguageModel, Protocol):
+    """A model that answers several calls together in less time than one after the other.
+
+    Answers are those of single calls, and so is what they are said to have taken; a failure is that of all, and
+    what was answered before it comes from the cache when it is asked again.
+    """
+
+    def complete_many(self, conversations: Sequence[Sequence[Message]], max_tokens: int) -> list[Completion]:
+        """`complete` for each conversation."""
+
+    def complete_lines_many(self, asked: Sequence[tuple[Sequence[Message], LineGrammar]], max_tokens: int
+                            ) -> list[Completion]:
+        """`complete_lines` for each conversation with its grammar."""
+
+    def score_many(self, asked: Sequence[tuple[Sequence[Message], Sequence[str]]]) -> list[Scores]:
+        """`score` for each conversation with its candidates."""

@@ -7,14 +7,16 @@ same text on every run. Words of a prompt never become control tokens: a documen
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import RunFailure, UserError
+from pipelines.models.chat_format import ChatFormat
 from pipelines.models.decoding import Decoder
 from pipelines.models.export_llm import check_export, known_weights
 from pipelines.models.llm import Completion, LineGrammar, Message, Scores, Structured, Usage, Value
@@ -22,90 +24,115 @@ from pipelines.models.response_cache import ResponseCache, default_cache
 from pipelines.models.structured import structured_by_asking
 from pipelines.settings import LANGUAGE_MODEL_NAME
 
-TURN_BEGIN, TURN_END = "<|im_start|>", "<|im_end|>"
-"""The marks of ChatML, which the model was trained on."""
+Answer = dict[str, Any]
+"""Of one call, as the cache keeps it."""
 
 
 class LocalModel:
-    """One loaded model. Calls wait for each other: one already works on all cores."""
+    """One loaded model; a `BatchingModel`. Calls wait for each other: one already works on all cores."""
 
     parallel = 1
 
     def __init__(self, name: str, model: Any, tokenizer: Any, cache: ResponseCache | None) -> None:
         self.name = name
         self.context_tokens: int | None = int(model.config.max_position_embeddings)
-        # Set once and not a call at a time: a tokenizer is shared, its state must not change.
-        tokenizer.encode_special_tokens = True
+        self._format = ChatFormat(tokenizer, model.config)
         self._tokenizer = tokenizer
-        self._begin_id = tokenizer.token_to_id(TURN_BEGIN)
-        self._end_id = tokenizer.token_to_id(TURN_END)
-        self._decoder = Decoder(model, self._end_id)
+        self.decoder = Decoder(model, self._format.end_id)
         self._cache = cache
         self._lock = threading.Lock()
 
+    def with_cache(self, cache: ResponseCache | None) -> LocalModel:
+        """The same loaded model with another cache of answers, or none."""
+        other = copy.copy(self)
+        other._cache = cache
+        return other
+
     def complete(self, messages: Sequence[Message], max_tokens: int) -> Completion:
         """See `LanguageModel`."""
-        def run(prompt: list[int]) -> dict[str, Any]:
-            ids, is_cut = self._decoder.generate(prompt, max_tokens)
-            return {"text": self._tokenizer.decode(ids).strip(), "is_cut": is_cut, "tokens_out": len(ids)}
-
-        answer, usage = self._call("complete", messages, {"max_tokens": max_tokens}, max_tokens, run)
-        return Completion(answer["text"], usage, answer["is_cut"])
+        return self.complete_many([messages], max_tokens)[0]
 
     def complete_lines(self, messages: Sequence[Message], grammar: LineGrammar, max_tokens: int) -> Completion:
         """See `LanguageModel`. Tokens outside the grammar are masked; forced ones cost no pass of their own."""
-        def run(prompt: list[int]) -> dict[str, Any]:
-            lines = [self._ids(f"{line}\n") for line in grammar.lines]
-            alone = None if grammar.alone is None else self._ids(grammar.alone)
-            chosen, n_tokens = self._decoder.generate_lines(prompt, lines, alone, max_tokens, grammar.most_lines)
-            words = [grammar.lines[place] for place in chosen] or [grammar.alone or ""]
-            return {"text": "\n".join(words), "is_cut": False, "tokens_out": n_tokens}
-
-        facts = {"lines": grammar.lines, "alone": grammar.alone, "most_lines": grammar.most_lines,
-                 "max_tokens": max_tokens}
-        answer, usage = self._call("complete_lines", messages, facts, max_tokens, run)
-        return Completion(answer["text"], usage)
+        return self.complete_lines_many([(messages, grammar)], max_tokens)[0]
 
     def score(self, messages: Sequence[Message], candidates: Sequence[str]) -> Scores:
         """See `LanguageModel`. All candidates share one pass over the prompt."""
-        encoded = [self._ids(candidate) for candidate in candidates]
+        return self.score_many([(messages, candidates)])[0]
 
-        def run(prompt: list[int]) -> dict[str, Any]:
-            return {"scores": self._decoder.score(prompt, encoded), "tokens_out": 0}
+    def complete_many(self, conversations: Sequence[Sequence[Message]], max_tokens: int) -> list[Completion]:
+        """See `BatchingModel`."""
+        def run(places: list[int], prompts: list[list[int]]) -> Iterator[tuple[int, Answer]]:
+            for n, (ids, is_cut) in self.decoder.generate(prompts, max_tokens):
+                yield places[n], {"text": self._tokenizer.decode(ids).strip(), "is_cut": is_cut,
+                                  "tokens_out": len(ids)}
 
-        longest = max((len(ids) for ids in encoded), default=0)
-        answer, usage = self._call("score", messages, {"candidates": candidates}, longest, run,
-                                   sum(map(len, encoded)))
-        return Scores(tuple(answer["scores"]), tuple(map(len, encoded)), usage)
+        asked = [(messages, {"max_tokens": max_tokens}, max_tokens) for messages in conversations]
+        return [Completion(answer["text"], usage, answer["is_cut"])
+                for answer, usage in self._answer("complete", asked, run)]
+
+    def complete_lines_many(self, asked: Sequence[tuple[Sequence[Message], LineGrammar]], max_tokens: int
+                            ) -> list[Completion]:
+        """See `BatchingModel`."""
+        def run(places: list[int], prompts: list[list[int]]) -> Iterator[tuple[int, Answer]]:
+            grammars = [asked[place][1] for place in places]
+            encoded = [([self._format.line(line) for line in grammar.lines],
+                        None if grammar.alone is None else self._ids(grammar.alone), grammar.most_lines)
+                       for grammar in grammars]
+            for n, (chosen, n_tokens) in self.decoder.generate_lines(prompts, encoded, max_tokens):
+                words = [grammars[n].lines[line] for line in chosen] or [grammars[n].alone or ""]
+                yield places[n], {"text": "\n".join(words), "is_cut": False, "tokens_out": n_tokens}
+
+        calls = [(messages, {"lines": grammar.lines, "alone": grammar.alone, "most_lines": grammar.most_lines,
+                             "max_tokens": max_tokens}, max_tokens) for messages, grammar in asked]
+        return [Completion(answer["text"], usage) for answer, usage in self._answer("complete_lines", calls, run)]
+
+    def score_many(self, asked: Sequence[tuple[Sequence[Message], Sequence[str]]]) -> list[Scores]:
+        """See `BatchingModel`."""
+        encoded = [[self._ids(candidate) for candidate in candidates] for _, candidates in asked]
+
+        def run(places: list[int], prompts: list[list[int]]) -> Iterator[tuple[int, Answer]]:
+            for n, scores in self.decoder.score(prompts, [encoded[place] for place in places]):
+                yield places[n], {"scores": scores, "tokens_out": 0}
+
+        calls = [(messages, {"candidates": candidates}, max(map(len, ids), default=0))
+                 for (messages, candidates), ids in zip(asked, encoded, strict=True)]
+        return [Scores(tuple(answer["scores"]), tuple(map(len, ids)),
+                       usage + Usage(tokens_in=sum(map(len, ids))))
+                for (answer, usage), ids in zip(self._answer("score", calls, run), encoded, strict=True)]
 
     def structured(self, messages: Sequence[Message], kind: type[Value], max_tokens: int) -> Structured[Value]:
         """See `LanguageModel`."""
         return structured_by_asking(self, messages, kind, max_tokens)
 
-    def _call(self, call: str, messages: Sequence[Message], facts: dict[str, Any], max_tokens: int,
-              run: Callable[[list[int]], dict[str, Any]], more_tokens_in: int = 0) -> tuple[dict[str, Any], Usage]:
-        """Answer from the cache, else run."""
-        prompt = self._prompt(messages, max_tokens)
-        payload = {"call": call, "messages": [message.to_json() for message in messages], **facts}
+    def _answer(self, call: str, asked: Sequence[tuple[Sequence[Message], dict[str, Any], int]],
+                run: Callable[[list[int], list[list[int]]], Iterator[tuple[int, Answer]]]
+                ) -> list[tuple[Answer, Usage]]:
+        """Answer what the cache has from there, and run the rest together.
 
-        def answer() -> dict[str, Any]:
+        asked: messages, the other facts of a call, tokens of its output at most. run: from the places of calls
+        and their prompts to (place, answer), as they are done.
+        """
+        prompts = [self._prompt(messages, max_tokens) for messages, _, max_tokens in asked]
+        payloads = [{"call": call, "messages": [message.to_json() for message in messages], **facts}
+                    for messages, facts, _ in asked]
+
+        def answers(places: list[int]) -> Iterator[tuple[int, Answer]]:
             with self._lock:
-                return run(prompt)
+                yield from run(places, [prompts[place] for place in places])
 
         if self._cache is None:
-            found, is_hit = answer(), False
+            made = dict(answers([*range(len(asked))]))
+            found = [(made[place], False) for place in range(len(asked))]
         else:
-            found, is_hit = self._cache.get_or_make(self.name, "in process", payload, answer)
-        usage = Usage(1, int(is_hit), 0, len(prompt) + more_tokens_in, int(found["tokens_out"]))
-        return found, usage
+            found = self._cache.get_or_make_many(self.name, "in process", payloads, answers)
+        # Tokens as a server would count them: what sharing a beginning saves is time alone.
+        return [(answer, Usage(1, int(is_hit), 0, len(prompt), int(answer["tokens_out"])))
+                for prompt, (answer, is_hit) in zip(prompts, found, strict=True)]
 
     def _prompt(self, messages: Sequence[Message], max_tokens: int) -> list[int]:
         """The conversation as ids, up to where the answer begins. Raises UserError when it is too long."""
-        ids: list[int] = []
-        newline = self._ids("\n")
-        for message in messages:
-            ids += [self._begin_id, *self._ids(f"{message.role}\n{message.content}"), self._end_id, *newline]
-        ids += [self._begin_id, *self._ids("assistant\n")]
+        ids = self._format.prompt(messages)
         most = (self.context_tokens or 0) - max_tokens
         if len(ids) > most:
             raise UserError(f"prompt for {self.name}", f"{len(ids)} tokens",
@@ -114,7 +141,7 @@ class LocalModel:
         return ids
 
     def _ids(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return self._format.ids(text)
 
 
 def load_local_model(name: str = LANGUAGE_MODEL_NAME) -> LocalModel:
@@ -142,4 +169,5 @@ def _load(name: str, folder: Path, cache: ResponseCache | None) -> LocalModel:
     except (OSError, ValueError, SafetensorError) as error:
         raise RunFailure(f"language model {name}", f"{folder} is damaged ({str(error).splitlines()[0]})",
                          "the files converted at set-up", "Delete the folder and run `make setup`.") from error
-    return LocalModel(known_weights(name).title, model.eval(), tokenizer, cache)
+    # Frozen: a decoder keeps what it has read of weights that stay as they are.
+    return LocalModel(known_weights(name).title, model.eval().requires_grad_(False), tokenizer, cache)

@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,30 @@ class ResponseCache:
 
         An answer that cannot be stored is returned all the same. Raises what `make` raises, storing nothing.
         """
-        key = cache_key(model, endpoint, payload)
-        path = self.folder / key[:2] / f"{key}.json"
-        stored = _read(path, key)
-        if stored is not None:
-            return stored, True
-        answer = make()
-        try:
-            _write(path, {"key": key, "model": model, "endpoint": endpoint, "answer": answer})
-        except OSError as error:
-            _LOG.warning("answer of %s not stored in %s: %s", model, self.folder, error.strerror or error)
-        return answer, False
+        return self.get_or_make_many(model, endpoint, [payload], lambda _: [(0, make())])[0]
+
+    def get_or_make_many(self, model: str, endpoint: str, payloads: Sequence[Mapping[str, Any]],
+                         make: Callable[[list[int]], Iterable[tuple[int, dict[str, Any]]]]
+                         ) -> list[tuple[dict[str, Any], bool]]:
+        """The same for several payloads. make: from the places of those that are not stored, each different one
+        once, to (place, answer); what it gave before it raised stays stored.
+        """
+        keys = [cache_key(model, endpoint, payload) for payload in payloads]
+        stored = {key: _read(self._path(key), key) for key in dict.fromkeys(keys)}
+        found = {key: answer for key, answer in stored.items() if answer is not None}
+        places = {key: place for place, key in reversed([*enumerate(keys)]) if key not in found}
+        if places:
+            for place, answer in make(sorted(places.values())):
+                found[keys[place]] = answer
+                try:
+                    _write(self._path(keys[place]),
+                           {"key": keys[place], "model": model, "endpoint": endpoint, "answer": answer})
+                except OSError as error:
+                    _LOG.warning("answer of %s not stored in %s: %s", model, self.folder, error.strerror or error)
+        return [(found[key], places.get(key) != place) for place, key in enumerate(keys)]
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
 
 
 def cache_key(model: str, endpoint: str, payload: Mapping[str, Any]) -> str:

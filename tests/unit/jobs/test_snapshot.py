@@ -22,7 +22,8 @@ def describe(definitions: dg.Definitions) -> dict[str, Any]:
     repository = definitions.get_repository_def()
     specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
     jobs = {job.name: job for job in repository.get_all_jobs() if not job.name.startswith("__")}
-    checks = [key for check in repository.asset_checks_defs_by_key.values() for key in check.check_specs]
+    checks = [spec for judge in (*repository.asset_checks_defs_by_key.values(),
+                                 *repository.assets_defs_by_key.values()) for spec in judge.check_specs]
     return {
         "assets": {name: {
             "group": spec.group_name, "owners": list(spec.owners), "kinds": sorted(spec.kinds),
@@ -82,6 +83,6 @@ def test_overrides_merge_resources_and_replace_the_rest() -> None:
     changed = build_defs(
         assets=[only], checks=[], jobs=[], schedules=[], sensors=[], resources={"data": fake})
     assert [spec.key.to_user_string() for spec in changed.resolve_all_asset_specs()] == ["only"]
-    assert set(changed.resources or {}) == {"data", "profile", "spark", "lock"}
+    assert set(changed.resources or {}) == {"data", "profile", "spark", "lock", "router_plan"}
     assert (changed.resources or {})["data"] is fake
     assert (defs.resources or {})["data"] is not fake

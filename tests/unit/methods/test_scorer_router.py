@@ -12,10 +12,12 @@ from pipelines.errors import UserError
 from pipelines.evaluation.datasets import Question
 from pipelines.methods.base import Request, Trace
 from pipelines.methods.line_features import NAMES
+from pipelines.methods.question_words import QuestionWords, SentenceTerms, sentence_shares
 from pipelines.methods.rdr2 import Rdr2
 from pipelines.methods.routers import check_router
 from pipelines.methods.routing import REFUSAL, RouterOutput, RouterState
 from pipelines.methods.scorer_router import FeatureMaker, Scorer, ScorerRouter
+from pipelines.retrieval.terms import terms
 
 
 class Refusing:
@@ -63,6 +65,37 @@ def test_the_other_document_is_below_the_best_of_the_corpus(bird_corpus: Any) ->
     assert all(row["best_below_corpus"] > 0 for row in by_line(bird_corpus, question, "xx:2").values())
 
 
+def test_a_line_stands_beside_the_other_lines_of_its_kind(bird_corpus: Any) -> None:
+    found = by_line(bird_corpus, "wingspan of the barn owl", k=2)
+    for is_expand in (0, 1):
+        rows = [row for row in found.values() if row["is_expand"] == is_expand]
+        for name in ("cosine", "similarity", "bm25"):
+            ranked = sorted(rows, key=lambda row: -row[f"{name}_rank"])
+            expected = [1 / n for n in range(1, len(rows) + 1)]
+            assert [row[f"{name}_rank"] for row in ranked] == pytest.approx(expected)
+            assert [row[name] for row in ranked] == sorted((row[name] for row in rows), reverse=True)
+        values = sorted((row["similarity"] for row in rows), reverse=True)
+        lead = max(row["similarity_lead"] for row in rows)
+        assert lead == pytest.approx(values[0] - values[1] if len(values) > 1 else values[0])
+    best = max(row["sentence_of_best"] for row in found.values() if not row["is_expand"])
+    assert best == pytest.approx(1)
+
+
+def test_the_sentence_that_says_most_counts_not_the_paragraph() -> None:
+    words = QuestionWords("painters of red boats", lambda term: {"red": 2.0, "boats": 3.0}.get(term, 1.0))
+    # All: painters 1, of 1, red 2, boats 3. Together the two sentences have red and boats, each has one of them.
+    sentences = [frozenset({"red", "sky", "painted"}), frozenset({"boats", "of", "wood"})]
+    assert sentence_shares(words, sentences, frozenset({"of"})) == pytest.approx((4 / 7, 3 / 7, 3 / 4))
+    assert words.share({"red", "boats", "of"}) == pytest.approx(6 / 7)
+
+
+def test_terms_are_of_the_node_s_own_sentences(bird_corpus: Any) -> None:
+    view = state_of(bird_corpus, "wingspan of the barn owl", "xx:1").view
+    found = SentenceTerms(view, bird_corpus.sentences("xx:1"))
+    for node_id in view:
+        assert frozenset().union(*found[node_id]) == set(terms(view.text[node_id]))
+
+
 @pytest.mark.parametrize(("question", "name", "line"), [
     ("how many countries have barn owls", "number_asked", "[ANSWER] 18: Barn owl | 95 cm"),
     ("who has an owl on the coins of Athens", "name_asked", "[ANSWER] 29: The goddess carries an owl")])
@@ -77,7 +110,7 @@ def by_words(threshold: float) -> Scorer:
     weight = np.zeros((len(NAMES), 1), np.float32)
     weight[NAMES.index("own_share")] = 1
     zeros, ones = np.zeros(len(NAMES), np.float32), np.ones(len(NAMES), np.float32)
-    return Scorer(zeros, ones, ((weight, np.float32([-threshold])),), {"answer": 0.0, "expand": 0.0})
+    return Scorer(zeros, ones, (((weight, np.array([-threshold], np.float32)),),), {"answer": 0.0, "expand": 0.0})
 
 
 def test_the_router_takes_what_reaches_the_threshold(bird_corpus: Any) -> None:

@@ -6,7 +6,9 @@ import json
 import logging
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,3 +78,35 @@ def test_the_cache_lies_with_the_users_other_caches(monkeypatch: pytest.MonkeyPa
     assert default_cache() == ResponseCache(tmp_path / "llm")
     monkeypatch.setenv("ESPALIER_LLM_CACHE", "off")
     assert default_cache() is None
+
+
+def test_of_several_payloads_only_the_unknown_ones_are_made(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path)
+    cache.get_or_make("m", "e", {"a": 1}, lambda: {"text": "one"})
+    asked: list[list[int]] = []
+
+    def make(places: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        asked.append(places)
+        yield from ((place, {"text": f"of {place}"}) for place in reversed(places))
+
+    payloads = [{"a": 2}, {"a": 1}, {"a": 3}, {"a": 2}]
+    found = cache.get_or_make_many("m", "e", payloads, make)
+    assert found == [({"text": "of 0"}, False), ({"text": "one"}, True), ({"text": "of 2"}, False),
+                     ({"text": "of 0"}, True)]
+    assert asked == [[0, 2]]
+    again = cache.get_or_make_many("m", "e", payloads, make)
+    assert again == [(answer, True) for answer, _ in found]
+    assert len(asked) == 1, "nothing is made where all is known"
+
+
+def test_what_was_made_before_an_error_stays(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path)
+
+    def make(places: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        yield 1, {"text": "x"}
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        cache.get_or_make_many("m", "e", [{"a": 1}, {"a": 2}], make)
+    assert cache.get_or_make("m", "e", {"a": 2}, lambda: {"text": "y"}) == ({"text": "x"}, True)
+    assert cache.get_or_make("m", "e", {"a": 1}, lambda: {"text": "y"}) == ({"text": "y"}, False)
