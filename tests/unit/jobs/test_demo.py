@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ def test_settings_are_the_examples_in_another_folder(name: str, tmp_path: Path) 
     example: dict[str, Any] = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
     assert moved["data"] == folder
     assert list(moved) == list(example)
-    back = {key: value.replace(folder, "data/demo").replace(f"{EXAMPLES}/", "examples/")
-            if isinstance(value, str) else value for key, value in moved.items()}
-    assert back == example
+    # The texts themselves, not those of the file: YAML breaks long ones.
+    back = json.dumps(moved).replace(folder, "data/demo").replace(f"{EXAMPLES}/", "examples/")
+    assert json.loads(back) == example
 
 
 def test_the_examples_themselves_serve_their_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
