@@ -59,7 +59,7 @@ def test_a_tar_archive_is_named(tmp_path: Path) -> None:
         contents(path)
 
 
-@pytest.mark.parametrize("cut", [gzip.compress(CONTENT)[:-9], b"PK\x03\x04broken"])
+@pytest.mark.parametrize("cut", [gzip.compress(CONTENT)[:-9], b"PK\x03\x04broken"], ids=["gzip", "zip"])
 def test_a_file_that_is_cut_off_is_an_error_of_the_user(tmp_path: Path, cut: bytes) -> None:
     path = tmp_path / "set.json"
     path.write_bytes(cut)
