@@ -45,6 +45,7 @@ appender.console.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 # the cores that Python needs. Neither is right for a long run on a cluster.
 _FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+ROWS_OF_A_PAGE = 1_000
 _TABLE_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -130,6 +131,8 @@ def _default_settings(profile: Profile) -> dict[str, str]:
         "spark.sql.parquet.compression.codec": "zstd",
         # Few documents are named (`tables.within`): of more than 10 values Spark would compare the ends alone.
         "spark.sql.parquet.pushdown.inFilterThreshold": str(LISTED_DOCUMENTS),
+        # Of few documents each: nearly every page of 20,000 rows, the default, holds one of those wanted.
+        "parquet.page.row.count.limit": str(ROWS_OF_A_PAGE),
     }
     if cache := os.environ.get(CACHE_VARIABLE):
         # Workers look for models where the driver does.

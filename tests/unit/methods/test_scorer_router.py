@@ -16,7 +16,7 @@ from pipelines.methods.question_words import QuestionWords, SentenceTerms, sente
 from pipelines.methods.rdr2 import Rdr2
 from pipelines.methods.routers import check_router
 from pipelines.methods.routing import REFUSAL, RouterOutput, RouterState
-from pipelines.methods.scorer_router import FeatureMaker, Scorer, ScorerRouter
+from pipelines.methods.scorer_router import FeatureMaker, Scorer, ScorerRouter, decide
 from pipelines.retrieval.terms import terms
 
 
@@ -120,6 +120,27 @@ def test_the_router_takes_what_reaches_the_threshold(bird_corpus: Any) -> None:
     output = ScorerRouter(by_words(2.0), features).route(state)
     assert output.text == REFUSAL
     assert list(output.details["scores"]) == list(state.legal_lines())
+
+
+def test_a_margin_takes_lines_that_miss_their_threshold(bird_corpus: Any) -> None:
+    state = state_of(bird_corpus, "wingspan of the barn owl", "xx:1")
+    features = FeatureMaker(bird_corpus)
+    own_share = by_words(0.0).log_odds(features(state))
+    assert len({float(value) for value in own_share if value > 0}) > 1, "lines of more than one score"
+    for least in sorted({float(value) for value in own_share if value > 0}):
+        taken = ScorerRouter(by_words(2.0), features, margin=2.0 - least + 1e-4).route(state).text.splitlines()
+        lines = [line for line, value in zip(state.legal_lines(), own_share, strict=True) if value >= least - 1e-4]
+        assert set(taken) <= set(lines)
+        assert len(taken) == len([line for line in lines if line.startswith("[ANSWER]")][:10]) + min(
+            2, len([line for line in lines if line.startswith("[EXPAND]")]))
+
+
+def test_a_margin_widens_the_distance_to_the_best_line_too() -> None:
+    lines = ["[ANSWER] 1: a", "[ANSWER] 2: b", "[ANSWER] 3: c"]
+    thresholds = {"answer": 1.0, "expand": 0.0, "below_best": 1.0}
+    # The least that counts is 3 - 1 = 2, above the threshold of 1; a margin of 0.5 makes it 1.5.
+    assert decide(lines, [3.0, 1.6, 1.4], thresholds) == lines[0]
+    assert decide(lines, [3.0, 1.6, 1.4], thresholds, margin=0.5) == "\n".join(lines[:2])
 
 
 def test_a_scorer_s_file_is_a_router(bird_corpus: Any, tmp_path: Any) -> None:
