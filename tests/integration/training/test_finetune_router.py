@@ -94,6 +94,6 @@ def test_what_is_wrong_is_named(data: DataFolder, tmp_path: Path, capsys: pytest
         f"finetune_router: language model {tmp_path / 'none'}: no such name or folder; expected one of "
         "SmolLM2-135M-Instruct, or a folder with config.json, tokenizer.json and *.safetensors. Correct the name "
         "or the path.\n"))
-    assert "no routing actions of local" in said(teacher="local")[1]
+    assert "no routing actions of SmolLM2" in said(teacher="local")[1]
     assert "rank: Input should be greater" in said(rank=0)[1]
     assert "largest shares" in said(at_most={"ANSWER": 0.1, "REFUSE": 0.1, "EXPAND": 0.1}, max_tokens=4000)[1]
