@@ -97,7 +97,7 @@ def is_worker(process: psutil.Process) -> bool:
 
 @pytest.mark.usefixtures("ray")
 def test_a_worker_that_is_killed_is_replaced(base: Path, tmp_path: Path) -> None:
-    config = make_config(base, tmp_path / "out", precision="float32", max_steps=100, workers=2, ray=True)
+    config = make_config(base, tmp_path / "out", precision="float32", max_steps=40, workers=2, ray=True)
     killed: list[int] = []
 
     def kill() -> None:
@@ -117,9 +117,9 @@ def test_a_worker_that_is_killed_is_replaced(base: Path, tmp_path: Path) -> None
     progress = trained(config)
     killer.join(timeout=10)
     assert killed
-    assert len(progress.losses) == 100
+    assert len(progress.losses) == 40
     assert progress.losses == pytest.approx(
-        trained(make_config(base, tmp_path / "one", precision="float32", max_steps=100)).losses, abs=1e-4)
+        trained(make_config(base, tmp_path / "one", precision="float32", max_steps=40)).losses, abs=1e-4)
 
 
 @pytest.mark.usefixtures("ray")
