@@ -87,14 +87,6 @@ def test_two_workers_have_the_losses_of_one(base: Path, tmp_path: Path, strategy
     assert one.losses[-1] < one.losses[0] - 1, "something was learnt on the way"
 
 
-def is_worker(process: psutil.Process) -> bool:
-    """Whether a process is one of Ray Train's workers; one that has just ended is none."""
-    try:
-        return "RayTrainWorker" in process.name() + " ".join(process.cmdline())
-    except psutil.Error:
-        return False
-
-
 @pytest.mark.usefixtures("ray")
 def test_a_worker_that_is_killed_is_replaced(base: Path, tmp_path: Path) -> None:
     config = make_config(base, tmp_path / "out", precision="float32", max_steps=40, workers=2, ray=True)
@@ -102,15 +94,14 @@ def test_a_worker_that_is_killed_is_replaced(base: Path, tmp_path: Path) -> None
 
     def kill() -> None:
         """End one worker as soon as there is a checkpoint behind it."""
-        # Found before, for a look at all processes may take longer than the steps that are left.
-        workers: list[psutil.Process] = []
-        while not workers:
-            time.sleep(0.2)
-            workers = [process for process in psutil.Process().children(recursive=True) if is_worker(process)]
-        while not Path(config.checkpoint_path).exists():
-            time.sleep(0.005)
-        workers[0].kill()
-        killed.append(workers[0].pid)
+        while not killed:
+            time.sleep(0.05)
+            if Path(config.checkpoint_path).exists():
+                for process in psutil.Process().children(recursive=True):
+                    if "RayTrainWorker" in process.name() + " ".join(process.cmdline()):
+                        process.kill()
+                        killed.append(process.pid)
+                        break
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
