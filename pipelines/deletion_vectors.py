@@ -73,6 +73,14 @@ def live_rows(delta: Any, folder: str) -> int:
     return int(written) - sum(vector.n_rows for vector in deletion_vectors(delta, folder))
 
 
+def row_places(delta: Any, folder: str) -> list[tuple[str, str]]:
+    """Where the version's rows are: its data files relative to the folder, each with the id of its vector ("" for
+    none), sorted. Equal lists mean equal rows."""
+    vectors = {vector.data_file: vector.unique_id for vector in deletion_vectors(delta, folder)}
+    paths = map(unquote, delta.get_add_actions(flatten=True).column("path").to_pylist())
+    return sorted((path, vectors.get(path, "")) for path in paths)
+
+
 def _newest_checkpoint(log: str, version: int) -> tuple[int, list[str]] | None:
     """Version and files of the newest checkpoint up to a version; one in parts counts when no part is missing."""
     found: dict[int, list[str]] = {}

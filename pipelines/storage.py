@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
-from urllib.parse import unquote
 
-from pipelines.deletion_vectors import deletion_vectors
 from pipelines.errors import RunFailure
 from pipelines.schemas import TABLES, Table
 from pipelines.settings import DataFolder
@@ -150,14 +148,6 @@ class TableReader:
         for batch in self._execute(name, sql):
             found.update(zip(batch.column("value").to_pylist(), batch.column("n").to_pylist(), strict=True))
         return found
-
-    def row_places(self, name: str) -> list[tuple[str, str]]:
-        """Where the version's rows are: its data files relative to the table, each with the id of its deletion
-        vector ("" for none), sorted. Equal lists mean equal rows."""
-        vectors = {vector.data_file: vector.unique_id
-                   for vector in deletion_vectors(self.table(name), self.data.table(name))}
-        paths = (uri.rpartition(f"/tables/{name}/")[2] for uri in self.table(name).file_uris())
-        return sorted((path, vectors.get(unquote(path), "")) for path in paths)
 
     def batches(self, name: str, columns: Sequence[str], where_sql: str | None = None,
                 order_by: Sequence[str] = ()) -> Iterator[Any]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipelines.deletion_vectors import row_places
 from pipelines.settings import DataFolder
 from pipelines.storage import TableReader, sql_in, sql_text
 
@@ -74,7 +75,8 @@ def plan_shards(reader: TableReader, model: str, flat_below: int,
 def shard_inputs(reader: TableReader, model: str, plan: ShardPlan) -> str:
     """Digest of what a shard is built from: where the rows of its buckets are. Equal: the shard can be kept."""
     wanted = {f"bucket={bucket}" for bucket in plan.buckets}
-    places = [f"{path} {vector}".rstrip() for path, vector in reader.row_places("embeddings")
+    table = reader.table("embeddings")
+    places = [f"{path} {vector}".rstrip() for path, vector in row_places(table, reader.data.table("embeddings"))
               if wanted & set(path.split("/"))]
     described = "\n".join([str(DENSE_FORMAT), model, str(plan.exact), *places])
     return hashlib.sha256(described.encode()).hexdigest()
