@@ -129,6 +129,8 @@ def _default_settings(profile: Profile) -> dict[str, str]:
         # A page has some 50 KB: Spark's 10,000 rows would be a batch of 500 MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(profile.arrow_batch_rows),
         "spark.sql.parquet.compression.codec": "zstd",
+        # The same of what is kept (`persist`), where 10,000 is the default too.
+        "spark.sql.inMemoryColumnarStorage.batchSize": "256",
         # Few documents are named (`tables.within`): of more than 10 values Spark would compare the ends alone.
         "spark.sql.parquet.pushdown.inFilterThreshold": str(LISTED_DOCUMENTS),
         # Of few documents each: nearly every page of 20,000 rows, the default, holds one of those wanted.

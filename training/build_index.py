@@ -7,19 +7,18 @@ release before. What does not: how a shard is built (`pipelines/retrieval/`), an
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.errors import EspalierError, RunFailure
 from pipelines.locking import build_lock
 from pipelines.releases import list_releases
 from pipelines.retrieval.dense_build import DENSE_FORMAT, ShardPlan, build_shard, plan_shards, shard_inputs
@@ -27,6 +26,7 @@ from pipelines.retrieval.index_files import Manifest, building, finish_folder, o
 from pipelines.retrieval.sparse import SPARSE_FORMAT, build_sparse
 from pipelines.settings import DataFolder, Profile, profile_by_name
 from pipelines.storage import TableReader, sql_text
+from training.command import run_command
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,15 @@ class BuildIndexConfig(BaseModel):
     release: int = Field(ge=1, description="Number of the release that the indexes belong to")
     versions: dict[str, int] = Field({}, description="Versions of units, embeddings; without, the newest")
     settings: dict[str, Any] = Field({}, description="Settings in place of the profile's, as dense_ray_above")
+
+    @model_validator(mode="after")
+    def _settings_fit(self) -> BuildIndexConfig:
+        self.made_profile()
+        return self
+
+    def made_profile(self) -> Profile:
+        """The profile with the settings. Raises UserError for an unknown profile, ValueError for settings."""
+        return Profile.model_validate({**profile_by_name(self.profile).model_dump(), **self.settings})
 
 
 def build_indexes(data: DataFolder, profile: Profile, versions: Mapping[str, int],
@@ -171,30 +180,17 @@ def _units(reader: TableReader) -> Iterator[dict[str, Any]]:
         yield from reader.rows("units", SPARSE_COLUMNS, f'"bucket" = {bucket}', ("doc_id", "unit_id"))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Build the indexes that a configuration file describes and print their folders as JSON."""
-    import yaml
-
-    parser = argparse.ArgumentParser(prog="python -m training.build_index", description=__doc__)
-    parser.add_argument("--config", required=True, help="YAML: " + ", ".join(BuildIndexConfig.model_fields))
-    path = parser.parse_args(arguments).config
+def run(config: BuildIndexConfig) -> str:
+    """Build, and say the indexes' folders as JSON."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        try:
-            config = BuildIndexConfig.model_validate(yaml.safe_load(Path(path).read_text()))
-            settings = {**profile_by_name(config.profile).model_dump(), **config.settings}
-            profile = Profile.model_validate(settings)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise UserError(f"configuration {path}", str(error), "YAML with data and release",
-                            "Correct the file.") from error
-        data = DataFolder.at(config.data)
-        with build_lock(data):
-            indexes = build_indexes(data, profile, config.versions, config.release)
-    except EspalierError as error:
-        print(f"build_index: {error}", file=sys.stderr)
-        return error.exit_code
-    print(json.dumps(indexes))
-    return 0
+    data = DataFolder.at(config.data)
+    with build_lock(data):
+        return json.dumps(build_indexes(data, config.made_profile(), config.versions, config.release))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build the indexes that a config file describes and print their folders as JSON. Returns the exit code."""
+    return run_command("build_index", "Build the indexes of a release.", BuildIndexConfig, run, arguments)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Run: `python -m training.curate_actions --config FILE` with YAML or JSON as `Cur
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -27,7 +26,7 @@ from pydantic import Field
 
 from pipelines.curation.class_tags import TAGS, shares
 from pipelines.curation.gold_teacher import GOLD
-from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.errors import RunFailure, UserError
 from pipelines.evaluation.datasets import Question, Split, load_questions
 from pipelines.evaluation.question_table import read_question_set, write_question_set
 from pipelines.methods.llm_router import Decode
@@ -37,7 +36,7 @@ from pipelines.models.load_llm import check_model
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from pipelines.storage import create_table, merge_rows, open_table
-from training.config_file import load_config
+from training.command import run_command
 from training.curation import Curate, Curated, Curation, InProcess, chunks, ray_curator
 from training.states_config import StatesConfig
 
@@ -222,18 +221,15 @@ def _check_cost(tokens_in: int, tokens_out: int, cost_usd: float, limit: float |
                         "Raise it, or lower most_questions, k or router_text_tokens.")
 
 
+def run(config: CurateConfig) -> str:
+    """Curate; the progress is what there is to say."""
+    curate_actions(DataFolder.at(config.data), config)
+    return ""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Curate from a config file and print. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m training.curate_actions",
-                                     description="Curate routing actions of a question set.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of CurateConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, CurateConfig)
-        curate_actions(DataFolder.at(config.data), config)
-    except EspalierError as error:
-        print(f"curate_actions: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    return run_command("curate_actions", "Curate routing actions of a question set.", CurateConfig, run, arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Also an entry point: `python -m training.evaluate --config FILE`, a JSON or YAML
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import UserError
 from pipelines.evaluation import trec
 from pipelines.evaluation.bootstrap import N_RESAMPLES, SEED
 from pipelines.evaluation.corpus_text import DocumentCache, ids_by_title
@@ -37,7 +36,8 @@ from pipelines.models.load_llm import described
 from pipelines.releases import Release, read_release
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
-from training.config_file import faults, load_config
+from training.command import run_command
+from training.config_file import faults
 from training.router_registry import is_reference, pinned_router, resolve_router
 from training.tracking import TracedQuery, TrackedRun, Tracker
 
@@ -273,27 +273,21 @@ def _record_comparison(run: TrackedRun, result: Mapping[str, Any], page: str) ->
     run.log_text(latencies(result), "plots/latency.svg")
 
 
+def run(config: EvaluationConfig) -> str:
+    """Evaluate, and say where the report is."""
+    options = EvaluationOptions.model_validate(config.model_dump(include=set(EvaluationOptions.model_fields)))
+    questions = load_questions(config.questions, config.dataset, skip_bad=True)
+    evaluation = evaluate(DataFolder.at(config.data), questions, options)
+    n_bad = len(questions.bad_lines)
+    if config.out is not None:
+        files.write_json(str(config.out.absolute()), {**evaluation.result, "n_bad_lines": n_bad})
+    bad = f"questions: {n_bad} lines hold no valid question, see the table rejects\n" if n_bad else ""
+    return f"{bad}report: {evaluation.report_path}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an evaluation from a config file; prints where the result and the report are."""
-    parser = argparse.ArgumentParser(prog="python -m training.evaluate",
-                                     description="Compare retrieval methods on a question set.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of EvaluationConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, EvaluationConfig)
-        options = EvaluationOptions.model_validate(
-            config.model_dump(include=set(EvaluationOptions.model_fields)))
-        questions = load_questions(config.questions, config.dataset, skip_bad=True)
-        evaluation = evaluate(DataFolder.at(config.data), questions, options)
-        if config.out is not None:
-            result = {**evaluation.result, "n_bad_lines": len(questions.bad_lines)}
-            files.write_json(str(config.out.absolute()), result)
-    except EspalierError as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return error.exit_code
-    if questions.bad_lines:
-        print(f"questions: {len(questions.bad_lines)} lines hold no valid question, see the table rejects")
-    print(f"report: {evaluation.report_path}")
-    return 0
+    return run_command("evaluate", "Compare retrieval methods on a question set.", EvaluationConfig, run, arguments)
 
 
 if __name__ == "__main__":

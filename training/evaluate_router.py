@@ -9,7 +9,6 @@ Run: `python -m training.evaluate_router --config FILE` with YAML or JSON as `Ev
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 import time
@@ -22,7 +21,6 @@ from pydantic import Field
 from pipelines import files
 from pipelines.curation.router_comparison import compare_routers
 from pipelines.curation.router_metrics import Decision, answer_f1, macro_f1, router_metrics
-from pipelines.errors import EspalierError
 from pipelines.evaluation.datasets import Split
 from pipelines.evaluation.question_table import read_question_set
 from pipelines.methods.llm_router import Decode
@@ -33,7 +31,7 @@ from pipelines.methods.routing import Actions, Router, RouterState, parse_action
 from pipelines.methods.similarity_router import SimilarityRouter
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
-from training.config_file import load_config
+from training.command import run_command
 from training.labelled_states import labelled_states, read_labels
 from training.router_registry import SCHEME, is_reference, resolve_router
 from training.states_config import StatesConfig
@@ -139,21 +137,18 @@ def short_name(name: str) -> str:
     return name.removeprefix(SCHEME) if is_reference(name) else Path(name).name
 
 
+def run(config: EvaluateRouterConfig) -> str:
+    """Compare, and say the rows of the table."""
+    result = evaluate_routers(DataFolder.at(config.data), config)
+    if config.out is not None:
+        files.write_json(str(config.out.absolute()), result)
+    return "\n".join(lines(result))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare from a config file and print. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m training.evaluate_router",
-                                     description="Compare routers on curated states.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of EvaluateRouterConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, EvaluateRouterConfig)
-        result = evaluate_routers(DataFolder.at(config.data), config)
-        if config.out is not None:
-            files.write_json(str(config.out.absolute()), result)
-    except EspalierError as error:
-        print(f"evaluate_router: {error}", file=sys.stderr)
-        return error.exit_code
-    print("\n".join(lines(result)))
-    return 0
+    return run_command("evaluate_router", "Compare routers on curated states.", EvaluateRouterConfig, run,
+                       arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Run: `python -m training.finetune_router --config FILE` with YAML or JSON as `Fi
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -17,14 +16,14 @@ from pathlib import Path
 from typing import Literal
 
 from pipelines.curation.class_tags import shares
-from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.errors import RunFailure, UserError
 from pipelines.models.base_weights import BaseWeights, find_base, weights_sha256
 from pipelines.models.chat_format import ChatFormat
 from pipelines.questions.leakage import refuse_leakage
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from training import finetune_checkpoint as checkpoint
-from training.config_file import load_config
+from training.command import run_command
 from training.finetune_checkpoint import Look, Progress
 from training.finetune_config import FinetuneConfig
 from training.finetune_loop import Task, n_steps
@@ -127,23 +126,20 @@ def chat_of(base: BaseWeights) -> ChatFormat:
                       AutoConfig.from_pretrained(str(base.folder), local_files_only=True))
 
 
+def run(config: FinetuneConfig) -> str:
+    """Fine-tune, and say what came of it."""
+    begin = time.perf_counter()
+    done = finetune_router(DataFolder.at(config.data), config)
+    first, best = done.progress.looks[0], done.best
+    return (f"dev states before: macro-F1 {first.macro_f1:.3f}, ANS-F1 {first.ans_f1:.3f}\n"
+            f"dev states after {best.step} steps: macro-F1 {best.macro_f1:.3f}, ANS-F1 {best.ans_f1:.3f}\n"
+            f"{done.folder} and {done.version.uri}, {time.perf_counter() - begin:.0f} s")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train from a config file and print. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m training.finetune_router",
-                                     description="Fine-tune a language model as a router on curated actions.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of FinetuneConfig")
-    begin = time.perf_counter()
-    try:
-        config = load_config(parser.parse_args(arguments).config, FinetuneConfig)
-        done = finetune_router(DataFolder.at(config.data), config)
-    except EspalierError as error:
-        print(f"finetune_router: {error}", file=sys.stderr)
-        return error.exit_code
-    first, best = done.progress.looks[0], done.best
-    print(f"dev states before: macro-F1 {first.macro_f1:.3f}, ANS-F1 {first.ans_f1:.3f}\n"
-          f"dev states after {best.step} steps: macro-F1 {best.macro_f1:.3f}, ANS-F1 {best.ans_f1:.3f}\n"
-          f"{done.folder} and {done.version.uri}, {time.perf_counter() - begin:.0f} s")
-    return 0
+    return run_command("finetune_router", "Fine-tune a language model as a router on curated actions.",
+                       FinetuneConfig, run, arguments)
 
 
 if __name__ == "__main__":

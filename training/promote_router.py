@@ -14,22 +14,20 @@ Run: `python -m training.promote_router --config FILE` with YAML or JSON as `Pro
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from pipelines.curation.router_metrics import COMPARED
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import UserError
 from pipelines.evaluation.datasets import Split
 from pipelines.methods.llm_router import Decode
 from pipelines.questions.leakage import refuse_leakage
 from pipelines.settings import DataFolder
-from training.config_file import load_config
+from training.command import run_command
 from training.evaluate_router import TUNED, EvaluateRouterConfig, evaluate_routers, lines
 from training.router_registry import RouterRegistry, RouterVersion
 from training.states_config import StatesConfig
@@ -148,22 +146,19 @@ def _named(result: Mapping[str, Any], router: str, side: str) -> dict[str, float
     return {f"{side}_{name}": value for name, value in figures.items() if name in COMPARED or name == "ref_acc"}
 
 
+def run(config: PromoteConfig) -> str:
+    """Compare with the champion, promote where that wins, and say both."""
+    promotion = promote(DataFolder.at(config.data), config)
+    return "\n".join([
+        *(lines(promotion.result) if promotion.result is not None else ()),
+        f"{promotion.version.uri} {'is now the champion' if promotion.promoted else 'is not promoted'}: "
+        f"{promotion.reason}"])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Promote from a config file and print. Returns the exit code: 0 also where the champion stays."""
-    parser = argparse.ArgumentParser(prog="python -m training.promote_router",
-                                     description="Compare a registered router with the champion.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of PromoteConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, PromoteConfig)
-        promotion = promote(DataFolder.at(config.data), config)
-    except EspalierError as error:
-        print(f"promote_router: {error}", file=sys.stderr)
-        return error.exit_code
-    if promotion.result is not None:
-        print("\n".join(lines(promotion.result)))
-    print(f"{promotion.version.uri} {'is now the champion' if promotion.promoted else 'is not promoted'}: "
-          f"{promotion.reason}")
-    return 0
+    return run_command("promote_router", "Compare a registered router with the champion.", PromoteConfig, run,
+                       arguments)
 
 
 if __name__ == "__main__":

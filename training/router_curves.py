@@ -17,7 +17,6 @@ Run: `python -m training.router_curves --config FILE` with YAML or JSON as `Curv
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -28,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines import files
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import UserError
 from pipelines.evaluation.bootstrap import paired_difference
 from pipelines.evaluation.datasets import Question, Split
 from pipelines.evaluation.metrics import question_metrics, summarise
@@ -39,7 +38,7 @@ from pipelines.methods.ablations import ABLATIONS
 from pipelines.methods.registry import make_method, options_by_method
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, ray_answerer
-from training.config_file import load_config
+from training.command import run_command
 from training.evaluate_router import short_name
 from training.router_registry import pinned_router, resolve_router
 from training.tracking import Tracker
@@ -260,23 +259,19 @@ def lines(curves: Curves) -> list[str]:
     return printed
 
 
+def run(config: CurvesConfig) -> str:
+    """Draw the curves, and say their points."""
+    curves = draw_curves(DataFolder.at(config.data), config, lambda point, number, total: print(
+        f"{number} of {total}: {point.name}", flush=True))
+    if config.out is not None:
+        files.write_json(str(config.out.absolute()), curves.to_json())
+    return "\n".join([*lines(curves), f"MLflow: experiment {PREFIX}/{config.dataset}, run {curves.run_id}"])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw from a config file and print. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m training.router_curves",
-                                     description="Ablations and test-time scaling of rdr2, router by router.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of CurvesConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, CurvesConfig)
-        curves = draw_curves(DataFolder.at(config.data), config, lambda point, number, total: print(
-            f"{number} of {total}: {point.name}", flush=True))
-        if config.out is not None:
-            files.write_json(str(config.out.absolute()), curves.to_json())
-    except EspalierError as error:
-        print(f"router_curves: {error}", file=sys.stderr)
-        return error.exit_code
-    print("\n".join(lines(curves)))
-    print(f"MLflow: experiment {PREFIX}/{config.dataset}, run {curves.run_id}")
-    return 0
+    return run_command("router_curves", "Ablations and test-time scaling of rdr2, router by router.", CurvesConfig,
+                       run, arguments)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ Run: `python -m training.train_scorer --config FILE` with YAML or JSON as `Train
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,12 +18,12 @@ from pathlib import Path
 from pydantic import Field
 
 from pipelines.curation.class_tags import TAGS
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import UserError
 from pipelines.evaluation.datasets import Split
 from pipelines.questions.leakage import refuse_leakage
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
-from training.config_file import load_config
+from training.command import run_command
 from training.labelled_states import Labels, Sample, make_samples, read_labels
 from training.router_registry import RouterRegistry, RouterVersion
 from training.scorer_fit import FitSettings, Fitted, fit
@@ -136,19 +135,16 @@ def _register(data: DataFolder, config: TrainScorerConfig, name: str, fitted: Fi
         curves={metric: list(enumerate(values, 1)) for metric, values in curves.items()})
 
 
+def run(config: TrainScorerConfig) -> str:
+    """Train, and say where the scorer is."""
+    trained = train_scorer(DataFolder.at(config.data), config)
+    return str(config.out) if trained.version is None else f"{config.out}: {trained.version.uri}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train from a config file and print. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m training.train_scorer",
-                                     description="Train the router scorer on curated actions.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of TrainScorerConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, TrainScorerConfig)
-        trained = train_scorer(DataFolder.at(config.data), config)
-    except EspalierError as error:
-        print(f"train_scorer: {error}", file=sys.stderr)
-        return error.exit_code
-    print(config.out if trained.version is None else f"{config.out}: {trained.version.uri}")
-    return 0
+    return run_command("train_scorer", "Train the router scorer on curated actions.", TrainScorerConfig, run,
+                       arguments)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ Run: `python -m training.tune_router --config FILE` with YAML or JSON as `TuneRo
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import statistics
 import sys
@@ -28,13 +27,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.api import Corpus, answer, make_request
 from pipelines.documents.tree import Document, Sentence
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import UserError
 from pipelines.evaluation.datasets import Question, load_questions
 from pipelines.evaluation.metrics import question_metrics, summarise
 from pipelines.evaluation.predictions import Prediction
 from pipelines.methods.base import Filters, Hit, RetrievalCorpus
 from pipelines.methods.similarity_router import SimilarityRouter
-from training.config_file import load_config
+from training.command import run_command
 
 SHOWN = ("evidence_recall", "evidence_precision", "evidence_f1", "answer_in_context",
          "refusal_rate_unanswerable", "context_tokens")
@@ -192,31 +191,24 @@ def describe(trial: Trial) -> str:
     return " ".join([*(f"{name}={value:.3f}" for name, value in trial.point), values])
 
 
+def run(config: TuneRouterConfig) -> str:
+    """Try every point of the grid, and say what each gives and which is chosen."""
+    corpus = Corpus.open(config.data, config.release)
+    questions = [question for question in load_questions(config.questions).questions
+                 if config.split in (None, question.split)]
+    trials = tune(corpus.retrieval, corpus.release, questions, config)
+    stored = corpus.retrieval.router_thresholds()
+    present = [try_point(corpus.retrieval, corpus.release, questions, config, point)
+               for point in {tuple((name, stored[name]) for name, _ in grid(config)[0] if name in stored)} if point]
+    return "\n".join([*map(describe, reversed(trials)), *(f"release: {describe(trial)}" for trial in present),
+                      f"best:    {describe(trials[0])}",
+                      f"chosen:  {describe(choose(trials, config.metric))}"])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Tune from a config file and print. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m training.tune_router",
-                                     description="Tune the thresholds of a router on dev questions.")
-    parser.add_argument("--config", type=Path, required=True, help="YAML or JSON file of TuneRouterConfig")
-    try:
-        config = load_config(parser.parse_args(arguments).config, TuneRouterConfig)
-        corpus = Corpus.open(config.data, config.release)
-        questions = [question for question in load_questions(config.questions).questions
-                     if config.split in (None, question.split)]
-        trials = tune(corpus.retrieval, corpus.release, questions, config)
-        stored = corpus.retrieval.router_thresholds()
-        present = [try_point(corpus.retrieval, corpus.release, questions, config, point)
-                   for point in {tuple((name, stored[name]) for name, _ in grid(config)[0] if name in stored)}
-                   if point]
-    except EspalierError as error:
-        print(f"tune_router: {error}", file=sys.stderr)
-        return error.exit_code
-    for trial in reversed(trials):
-        print(describe(trial))
-    for trial in present:
-        print(f"release: {describe(trial)}")
-    print(f"best:    {describe(trials[0])}")
-    print(f"chosen:  {describe(choose(trials, config.metric))}")
-    return 0
+    return run_command("tune_router", "Tune the thresholds of a router on dev questions.", TuneRouterConfig, run,
+                       arguments)
 
 
 if __name__ == "__main__":

@@ -6,21 +6,22 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import psutil
 import pytest
 from small_language_model import make_config, make_task, write_small_model
 
 from pipelines.errors import UserError
 from training import finetune_checkpoint as checkpoint
+from training import finetune_ray
 from training.finetune_checkpoint import Progress
 from training.finetune_config import FinetuneConfig
+from training.finetune_loop import Report, Task
 from training.finetune_ray import run_training
 from training.ray_cluster import ray_session
+from training.workers import Workers
 
 TESTS = Path(__file__).resolve().parents[2]
 KILLED = """
@@ -88,29 +89,33 @@ def test_two_workers_have_the_losses_of_one(base: Path, tmp_path: Path, strategy
 
 
 @pytest.mark.usefixtures("ray")
-def test_a_worker_that_is_killed_is_replaced(base: Path, tmp_path: Path) -> None:
-    config = make_config(base, tmp_path / "out", precision="float32", max_steps=40, workers=2, ray=True)
-    killed: list[int] = []
+def test_a_worker_that_is_killed_is_replaced(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = make_config(base, tmp_path / "out", precision="float32", max_steps=12, workers=2, ray=True)
+    killed = tmp_path / "killed"
+    def dying(given: dict[str, Any]) -> None:
+        """The worker, whose second process ends itself once, a step behind a checkpoint."""
+        from training import finetune_ray as in_worker
 
-    def kill() -> None:
-        """End one worker as soon as there is a checkpoint behind it."""
-        while not killed:
-            time.sleep(0.05)
-            if Path(config.checkpoint_path).exists():
-                for process in psutil.Process().children(recursive=True):
-                    if "RayTrainWorker" in process.name() + " ".join(process.cmdline()):
-                        process.kill()
-                        killed.append(process.pid)
-                        break
+        train = in_worker.train
 
-    killer = threading.Thread(target=kill, daemon=True)
-    killer.start()
+        def train_and_die(config: FinetuneConfig, task: Task, workers: Workers, report: Report) -> None:
+            def reported(progress: Progress) -> None:
+                report(progress)
+                if progress.step == 5 and workers.rank == 1 and not killed.exists():
+                    killed.write_text(str(progress.step))
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            train(config, task, workers, reported)
+
+        in_worker.train = train_and_die
+        in_worker._worker(given)
+
+    monkeypatch.setattr(finetune_ray, "_worker", dying)
     progress = trained(config)
-    killer.join(timeout=10)
-    assert killed
-    assert len(progress.losses) == 40
+    assert killed.exists()
+    assert len(progress.losses) == 12
     assert progress.losses == pytest.approx(
-        trained(make_config(base, tmp_path / "one", precision="float32", max_steps=40)).losses, abs=1e-4)
+        trained(make_config(base, tmp_path / "one", precision="float32", max_steps=12)).losses, abs=1e-4)
 
 
 @pytest.mark.usefixtures("ray")
