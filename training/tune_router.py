@@ -102,6 +102,10 @@ class RememberingCorpus:
         """As the corpus."""
         return self._corpus.search_sparse(question, k, filters)
 
+    def cosines(self, question: str, hits: Sequence[Hit]) -> dict[str, float]:
+        """As the corpus."""
+        return self._corpus.cosines(question, hits)
+
     def document(self, doc_id: str) -> Document:
         """As the corpus; remembered."""
         return self.documents([doc_id])[doc_id]

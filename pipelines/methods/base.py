@@ -50,6 +50,9 @@ class RetrievalCorpus(Protocol):
     def search_sparse(self, question: str, k: int, filters: Filters = ...) -> list[Hit]:
         """The k best units by BM25, best first."""
 
+    def cosines(self, question: str, hits: Sequence[Hit]) -> dict[str, float]:
+        """The cosine of the question with each of these units, by unit_id."""
+
     def document(self, doc_id: str) -> Document:
         """The tree of a document. Raises KeyError when the release has no tree for it."""
 

@@ -7,16 +7,14 @@ both. Each passage stands alone below its document's title; passages are taken u
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal
 
 from pipelines.documents.render import Range
 from pipelines.documents.tree import Sentence
 from pipelines.methods.base import Hit, Option, Piece, Request, RetrievalCorpus, Retrieved, Trace
 from pipelines.methods.options import read_options
-from pipelines.retrieval.fusion import KAPPA, reciprocal_rank_fusion
+from pipelines.methods.passages import DEPTH, Ranking, find_passages
+from pipelines.retrieval.fusion import KAPPA
 
-Ranking = Literal["dense", "bm25", "hybrid"]
 FEWEST_TOKENS = 25
 """Length of a short passage: so many of them at most fill a budget, and so many are retrieved."""
 MOST_UNITS = 1000
@@ -47,39 +45,16 @@ class Flat:
         if ranking == "hybrid":
             self.options = (
                 Option("kappa", KAPPA, "κ of reciprocal rank fusion", 0, 1000),
-                Option("depth", 100, "units of each ranking that are fused", 1, 10_000),
+                Option("depth", DEPTH, "units of each ranking that are fused", 1, 10_000),
             )
 
     def retrieve(self, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
         """Search and cut each hit back to the sentences that it covers."""
         options = read_options(f"method {self.name}", self.options, request.options)
         k = units_for_budget(request.budget_tokens) if request.k is None else request.k
-        with trace.step("search", ranking=self.ranking, question=request.question, k=k) as step:
-            hits = self._search(request, corpus, k, options)
-            step["hits"] = [hit_summary(hit) for hit in hits]
+        hits = find_passages(self.ranking, request, k, corpus, trace, **options)
         with trace.step("read_sentences") as step:
             sentences = corpus.sentences_of(list(dict.fromkeys(hit.doc_id for hit in hits)))
             step["documents"] = len(sentences)
         return Retrieved([Piece(hit.doc_id, hit_ranges(hit, sentences[hit.doc_id]), float(hit.score))
                           for hit in hits])
-
-    def _search(self, request: Request, corpus: RetrievalCorpus, k: int,
-                options: dict[str, int]) -> list[Hit]:
-        if k == 0:
-            return []
-        if self.ranking == "dense":
-            return corpus.search_dense(request.question, k, request.filters)
-        if self.ranking == "bm25":
-            return corpus.search_sparse(request.question, k, request.filters)
-        depth = max(k, options["depth"])
-        rankings = [corpus.search_dense(request.question, depth, request.filters),
-                    corpus.search_sparse(request.question, depth, request.filters)]
-        by_id = {hit.unit_id: hit for ranking in rankings for hit in ranking}
-        fused = reciprocal_rank_fusion([[hit.unit_id for hit in ranking] for ranking in rankings],
-                                       options["kappa"])
-        return [replace(by_id[unit_id], score=score) for unit_id, score in fused[:k]]
-
-
-def hit_summary(hit: Hit) -> dict[str, str | float]:
-    """What a trace keeps of a hit."""
-    return {"unit_id": hit.unit_id, "doc_id": hit.doc_id, "score": round(float(hit.score), 6)}

@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import reduce
+from typing import get_args
 
 from pipelines.methods.ablations import ABLATIONS, NO_ROUTER
 from pipelines.methods.base import Option, Request, RetrievalCorpus, Retrieved, Trace
-from pipelines.methods.flat import Flat, hit_summary
+from pipelines.methods.flat import Flat
 from pipelines.methods.llm_router import DECODES
 from pipelines.methods.options import read_options
+from pipelines.methods.passages import Ranking, find_passages
 from pipelines.methods.routers import make_router
 from pipelines.methods.routing_loop import RoutedDocument, RoutingLoop
 from pipelines.models.llm import NO_USAGE, Usage
@@ -31,6 +33,7 @@ FILL_SHARE = 0.9
 """`+fill` stops once the context holds this share of the budget (docs/evaluation.md)."""
 
 OPTIONS = (
+    Option("ranking", "dense", "how passages are found", choices=get_args(Ranking)),
     Option("expand_iterations", 5, "headings expanded in one document at most", 0, 100),
     Option("router_text_tokens", 3000, "length of a router text at most, in tokens", 100, 1_000_000),
     Option("line_words", 60, "words of a node that a router sees", 5, 10_000),
@@ -61,13 +64,15 @@ class Rdr2:
         """Search, route each document, return the answered nodes by document rank, then score."""
         options = read_options(f"method {self.name}", OPTIONS, request.options)
         if NO_ROUTER in self.ablations:
-            return self._passages(request, corpus, trace)
+            return self._passages(options["ranking"], request, corpus, trace)
         router = make_router(request.router, corpus, options)
         k = self.default_k if request.k is None else request.k
         ks = list(_fill_ks(k or 0)) if self.fill else [k or 0]
-        with trace.step("search", ranking="dense", question=request.question, k=ks[-1]) as step:
-            hits = corpus.search_dense(request.question, ks[-1], request.filters) if ks[-1] else []
-            step["hits"] = [hit_summary(hit) for hit in hits]
+        hits = find_passages(options["ranking"], request, ks[-1], corpus, trace)
+        if options["ranking"] != "dense":
+            # Whatever ranked them, what routers read of a passage is its cosine.
+            cosines = corpus.cosines(request.question, hits)
+            hits = [replace(hit, score=cosines.get(hit.unit_id, 0.0)) for hit in hits]
         loop = RoutingLoop(request.question, corpus, router, options, self.ablations)
         routed: list[RoutedDocument] = []
         for k in ks:
@@ -83,10 +88,10 @@ class Rdr2:
         return Retrieved(pieces, usage.calls, usage.tokens_in, usage.tokens_out,
                          sum(one.fallbacks for one in all_routed), usage.cost_usd)
 
-    def _passages(self, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
+    def _passages(self, ranking: Ranking, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
         """Without a router: the same passages as they are; with `fill`, as many as fill the budget."""
         k = request.k if self.fill or request.k is not None else self.default_k
-        return Flat(self.name, "dense").retrieve(replace(request, k=k, options={}), corpus, trace)
+        return Flat(self.name, ranking).retrieve(replace(request, k=k, options={}), corpus, trace)
 
     def _is_full(self, routed: Sequence[RoutedDocument], corpus: RetrievalCorpus, request: Request, k: int,
                  trace: Trace) -> bool:

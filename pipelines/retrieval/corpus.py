@@ -109,8 +109,10 @@ class ReleasedCorpus:
 
         Raises UserError for a source that does not exist.
         """
-        vector = self._vectors.get_many([question], self._encode)[question]
-        return self._read_hits(self._dense.search(vector, k, **self._restriction(filters)))
+        return self._read_hits(self._dense.search(self._vector(question), k, **self._restriction(filters)))
+
+    def _vector(self, question: str) -> NDArray[np.float32]:
+        return self._vectors.get_many([question], self._encode)[question]
 
     def _encode(self, questions: list[str]) -> dict[str, NDArray[np.float32]]:
         return dict(zip(questions, self.encoder.encode(questions).vectors, strict=True))
@@ -118,6 +120,15 @@ class ReleasedCorpus:
     def search_sparse(self, question: str, k: int, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
         """The k best units by BM25, best first; ties by unit_id. Raises UserError as `search_dense`."""
         return self._read_hits(self._sparse.search(question, k, **self._restriction(filters)))
+
+    def cosines(self, question: str, hits: Sequence[Hit]) -> dict[str, float]:
+        """The cosine of the question with each of these units, by unit_id."""
+        if not hits:
+            return {}
+        matches = self._dense.search(self._vector(question), self._dense.n_vectors,
+                                     doc_ids={hit.doc_id for hit in hits})
+        cosines = {match.unit_id: match.score for match in matches}
+        return {hit.unit_id: cosines[hit.unit_id] for hit in hits if hit.unit_id in cosines}
 
     def _restriction(self, filters: Filters) -> dict[str, Any]:
         if filters.source is not None and filters.source not in SOURCES:

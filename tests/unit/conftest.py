@@ -52,6 +52,11 @@ class MemoryCorpus:
 
         return [hit for hit in self._best(k, filters, bm25) if hit.score > 0]
 
+    def cosines(self, question: str, hits: Sequence[Hit]) -> dict[str, float]:
+        wanted = {hit.unit_id for hit in hits}
+        return {hit.unit_id: hit.score for hit in self.search_dense(question, len(self._units))
+                if hit.unit_id in wanted}
+
     def document(self, doc_id: str) -> Document:
         return self._documents[doc_id]
 

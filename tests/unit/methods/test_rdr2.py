@@ -10,6 +10,7 @@ from pipelines.documents.tree import Document, TreeBuilder
 from pipelines.errors import UserError
 from pipelines.methods import rdr2
 from pipelines.methods.base import Request, Trace
+from pipelines.methods.flat import Flat
 from pipelines.methods.rdr2 import Rdr2
 from pipelines.methods.routing import RouterOutput, RouterState
 from pipelines.methods.routing_loop import RoutedDocument
@@ -43,6 +44,11 @@ def scripted(monkeypatch: pytest.MonkeyPatch, *outputs: str, parallel: int = 1) 
 def ask(corpus: Any, question: str, fill: bool = False, **fields: Any) -> tuple[Any, Trace]:
     trace = Trace()
     return Rdr2(fill).retrieve(Request(question, **fields), corpus, trace), trace
+
+
+def flat_trace(corpus: Any, question: str, ranking: Any, **fields: Any) -> tuple[Any, Trace]:
+    trace = Trace()
+    return Flat("flat", ranking).retrieve(Request(question, **fields), corpus, trace), trace
 
 
 def steps(trace: Trace, name: str) -> list[dict[str, Any]]:
@@ -170,6 +176,26 @@ def test_fill_stops_at_fifty_passages_or_at_the_corpus_end(bird_corpus: Any) -> 
     _, trace = ask(corpus, "village mill river chapel", fill=True, budget_tokens=100_000)
     assert steps(trace, "search")[0]["k"] == 50
     assert [step["k"] for step in steps(trace, "fill")] == [5, 10, 20]
+
+
+@pytest.mark.parametrize("ranking", ["bm25", "hybrid"])
+def test_another_ranking_finds_passages_and_the_router_still_reads_cosines(
+        bird_corpus: Any, monkeypatch: pytest.MonkeyPatch, ranking: str) -> None:
+    question = "wingspan of the barn owl"
+    read: dict[str, float] = {}
+
+    class Recorded(NodeScorer):
+        def __init__(self, weights: Any, view: Any, hits: Any) -> None:
+            read.update({hit.unit_id: hit.score for hit in hits})
+            super().__init__(weights, view, hits)
+
+    monkeypatch.setattr("pipelines.methods.routing_loop.NodeScorer", Recorded)
+    _, trace = ask(bird_corpus, question, options={"ranking": ranking}, k=3)
+    _, flat = flat_trace(bird_corpus, question, ranking, k=3)
+    found = [hit["unit_id"] for hit in steps(trace, "search")[0]["hits"]]
+    assert found == [hit["unit_id"] for hit in steps(flat, "search")[0]["hits"]]
+    cosines = {hit.unit_id: hit.score for hit in bird_corpus.search_dense(question, 1000)}
+    assert read == {unit_id: cosines[unit_id] for unit_id in found}
 
 
 def test_k_zero_retrieves_nothing(bird_corpus: Any) -> None:

@@ -51,6 +51,16 @@ def test_dense_search_is_the_exact_ranking(corpus: ReleasedCorpus, sample_rows: 
     assert hits[0].text.startswith("Algeria\n")
 
 
+def test_cosines_are_those_of_dense_search(corpus: ReleasedCorpus) -> None:
+    question = "How cold are the nights in the Sahara?"
+    dense = {hit.unit_id: hit.score for hit in corpus.search_dense(question, 1_000_000)}
+    hits = corpus.search_sparse("philosophy of the cold desert nights", 60)
+    assert len({hit.doc_id for hit in hits}) > 1
+    expected = {hit.unit_id: dense[hit.unit_id] for hit in hits}
+    assert corpus.cosines(question, hits) == pytest.approx(expected, abs=1e-6)
+    assert corpus.cosines(question, []) == {}
+
+
 def test_hits_carry_the_units_rows(corpus: ReleasedCorpus, sample_rows: Rows) -> None:
     rows = {row["unit_id"]: row for row in sample_rows["units"]}
     for hit in corpus.search_dense("philosophy of the ancient world", 20):
