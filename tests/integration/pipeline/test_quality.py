@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -152,3 +154,10 @@ def test_a_failed_check_is_not_remembered_as_passed(candidate: Damaged) -> None:
     results = check_table("pages", candidate)
     assert {result.rule for result in results if not result.passed} == {ROWS_RULE}
     assert passed_before(candidate.data, "pages", candidate.versions) is None
+
+
+def test_suites_can_be_made_in_a_process_whose_main_module_has_no_file() -> None:
+    """As in the process that Dagster starts for a run; PySpark would take it for a doctest and end it."""
+    code = "from assets.quality.validation import build_suite; print(build_suite('pages').name)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (0, "pages\n"), answer.stderr

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from built import Built
 
-from pipelines.settings import DataFolder, cache_folder
+from pipelines.settings import cache_folder
 
 NOBODY = 65534
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
@@ -60,11 +61,11 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(shared_data: DataFolder) -> Iterator[Place]:
+def place(small_built: Built) -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch).chmod(0o755)
         made = Place(Path(scratch, "data"), Path(scratch, "cache"))
-        shutil.copytree(shared_data.root, made.data, ignore=shutil.ignore_patterns(".state"))
+        shutil.copytree(small_built.data.root, made.data, ignore=shutil.ignore_patterns(".state"))
         for name in ("models", "tokenizers"):
             shutil.copytree(cache_folder() / name, made.cache / name)
         yield made
