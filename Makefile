@@ -46,7 +46,7 @@ ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DAT
 
 test: $(READY)  ## unit tests, then integration tests
 	@$(BIN)/python -m pytest -n 2 tests/unit
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" tests/integration
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" tests/integration
 
 test-slow: $(READY)  ## a kill in each stage of a build, a clock that goes back, a Spark cluster: minutes each
 	@$(BIN)/python -m pytest -m slow tests/integration

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipelines import files
+from pipelines.documents.readers.multistream import index_beside
 from pipelines.errors import EspalierError, UserError, UserErrors
 from pipelines.locking import short_lock
 from pipelines.settings import DataFolder
@@ -120,13 +121,20 @@ def _state(file: DumpFile) -> tuple[str, int, int]:
 
 def _described(paths: Iterable[str | Path],
                known: dict[str, DumpFile]) -> tuple[dict[str, DumpFile], list[UserError]]:
-    """Key → file for what can be read, and an error for everything else."""
+    """Key → file for what can be read, and an error for everything else.
+
+    The stream index of a file that is given too is passed over: a pattern such as `*.bz2` finds both.
+    """
+    all_given = [os.fspath(path) for path in paths]
+    indexes = {index.absolute() for path in all_given if (index := index_beside(path)) is not None}
     unchanged = {_state(file): file for file in known.values()}
     chosen: dict[str, DumpFile] = {}
     refused: list[UserError] = []
-    for given in paths:
+    for given in all_given:
+        if Path(given).absolute() in indexes:
+            continue
         try:
-            file = _describe(os.fspath(given), unchanged)
+            file = _describe(given, unchanged)
         except UserError as error:
             refused.append(error)
         else:

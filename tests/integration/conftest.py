@@ -22,6 +22,15 @@ from pipelines.settings import DataFolder
 os.environ["RAY_AUTH_MODE"] = "disabled"
 
 
+LONG_FILES = ("test_pipeline", "test_update", "test_finetune_workers", "test_graphql", "test_spark_build",
+              "test_kill_points", "test_routers", "test_updates_in_place")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take minutes begin first: one that began last would keep one process waiting for the other."""
+    items.sort(key=lambda item: item.path.stem not in LONG_FILES)
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Built:
     """The sample of Wikipedia, built by what `espalier build` calls, in the test run's Spark session."""

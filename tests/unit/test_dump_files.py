@@ -75,6 +75,16 @@ def test_what_stands_beside_dumps_is_passed_over_with_a_reason_each(data: DataFo
     assert list(registered_dump_files(data).values()) == taken
 
 
+def test_the_stream_index_of_a_dump_that_is_given_too_is_no_dump(data: DataFolder, tmp_path: Path) -> None:
+    dump = tmp_path / "xxwiki-pages-articles-multistream1.xml-p1p9.bz2"
+    index = tmp_path / "xxwiki-pages-articles-multistream-index1.txt-p1p9.bz2"
+    for path in (dump, index):
+        path.write_bytes(path.name.encode())
+    taken, refused = take_dump_files(data, sorted(tmp_path.glob("*.bz2")))
+    assert ([file.path for file in taken], refused) == ([str(dump)], [])
+    assert [file.path for file in register_dump_files(data, [index])] == [str(index)], "alone it is what was asked"
+
+
 def test_every_path_that_does_not_exist_is_named_before_anything_is_remembered(
         data: DataFolder, tmp_path: Path) -> None:
     good = tmp_path / "good.xml"

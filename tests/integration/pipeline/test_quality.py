@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from built import Built
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from assets.quality import validation
 from assets.quality.frames import Candidate
 from assets.quality.rules import KEY_RULE, ROWS_RULE, TABLE_RULES, rule_names
 from assets.quality.validation import check_table, passed_before
@@ -128,6 +130,18 @@ def test_rows_that_break_a_rule_are_found_and_named(candidate: Damaged, scenario
         failed = results[rule]
         assert (rule, failed.passed, failed.n_failing > 0) == (rule, False, True)
         assert not name or any(name in str(value) for row in failed.rows for value in row.values()), rule
+
+
+@pytest.mark.parametrize("scenario", ["pages", "an empty table", "tree nodes"])
+def test_spark_judges_as_this_process_does(candidate: Damaged, monkeypatch: pytest.MonkeyPatch,
+                                           scenario: str) -> None:
+    """Long frames are judged by Spark, short ones here."""
+    table, candidate.damages, _ = SCENARIOS[scenario]
+    here = check_table(table, candidate)
+    monkeypatch.setattr(validation, "JUDGED_HERE", -1)
+    for one, other in zip(here, check_table(table, candidate), strict=True):
+        assert one.n_failing == other.n_failing
+        assert replace(one, rows=sorted(one.rows, key=str)) == replace(other, rows=sorted(other.rows, key=str))
 
 
 def test_markup_in_few_documents_is_told_and_holds_nothing_back(candidate: Damaged) -> None:

@@ -98,10 +98,10 @@ def test_marked_rows_count_as_another_content(spark: SparkSession, table: DataFo
 
 def test_vectors_are_found_in_checkpoints_and_commits(spark: SparkSession, table: DataFolder) -> None:
     spark.sql(f"ALTER TABLE delta.`{table.table('sentences')}` "
-              "SET TBLPROPERTIES ('delta.checkpointInterval' = '3')")
+              "SET TBLPROPERTIES ('delta.checkpointInterval' = '2')")
     gone: set[int] = set()
     wanted: dict[int, int] = {}
-    for n in range(7):
+    for n in range(4):
         gone.add(n)
         write(spark, table, {}, frozenset({n}))
         wanted[int(open_table(table, "sentences").version())] = (N_DOCUMENTS - len(gone)) * N_SENTENCES

@@ -77,7 +77,7 @@ def test_a_killed_process_goes_on_with_the_same_losses(base: Path, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("ray")
-@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+@pytest.mark.parametrize("strategy", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_workers_have_the_losses_of_one(base: Path, tmp_path: Path, strategy: str) -> None:
     fields = {"precision": "float32", "max_steps": 20, "batch_states": 5}
     one = trained(make_config(base, tmp_path / "one", **fields))
