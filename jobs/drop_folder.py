@@ -13,6 +13,7 @@ import dagster as dg
 
 from assets.partitions import DUMP_FILES
 from jobs.refresh import ingest_dumps
+from pipelines.documents.readers.multistream import is_index_name
 from pipelines.dump_files import known_dump_file, register_dump_files
 from pipelines.settings import DataFolder
 
@@ -41,10 +42,13 @@ def register_dump() -> None:
 
 
 def file_states(folder: Path) -> States:
-    """Size and time of change of the dump files in a folder, by name; none when there is no folder."""
+    """Size and time of change of the dump files in a folder, by name; none when there is no folder.
+
+    A stream index is read with its dump, not as one.
+    """
     states: States = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.suffix in DUMP_ENDINGS and path.is_file():
+        if path.suffix in DUMP_ENDINGS and path.is_file() and not is_index_name(path.name):
             status = path.stat()
             states[path.name] = [status.st_size, status.st_mtime_ns]
     return states

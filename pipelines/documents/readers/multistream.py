@@ -25,6 +25,7 @@ _STREAM_BYTES = 10
 _LINE_BYTES = 4096
 """Of an index: far more than the longest title takes."""
 _DUMP_NAME = re.compile(r"(?P<before>.*multistream)(?P<part>\d*)\.xml(?P<pages>-p\d+p\d+)?\.bz2")
+_INDEX_NAME = re.compile(r".*multistream-index\d*\.txt(-p\d+p\d+)?(\.bz2)?")
 
 
 class Borders(NamedTuple):
@@ -121,6 +122,11 @@ def index_beside(path: str | os.PathLike[str]) -> Path | None:
     name = f"{match['before']}-index{match['part']}.txt{match['pages'] or ''}"
     return next((found for found in (dump.with_name(f"{name}.bz2"), dump.with_name(name)) if found.is_file()),
                 None)
+
+
+def is_index_name(name: str) -> bool:
+    """Whether Wikimedia names a stream index so."""
+    return _INDEX_NAME.fullmatch(name) is not None
 
 
 def index_offsets(index: Path) -> Iterator[int]:

@@ -52,6 +52,7 @@ def test_only_dump_files_are_looked_at(data: DataFolder) -> None:
     assert file_states(folder) == {}
     drop(data, "b.xml.bz2", b"xy")
     drop(data, "notes.txt", b"x")
+    drop(data, "xxwiki-pages-articles-multistream-index1.txt-p1p9.bz2", b"its dump has not come yet")
     (folder / "folder.xml").mkdir()
     os.mkfifo(folder / "pipe.xml")
     assert {name: state[0] for name, state in file_states(folder).items()} == {"b.xml.bz2": 2}
