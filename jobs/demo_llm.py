@@ -1,8 +1,8 @@
 """`make demo-llm`: SmolLM2 fine-tuned as a router on this machine's cores, by the commands that a user types.
 
-Questions are generated over articles that no question of `examples/questions.jsonl` quotes, apart by article for
-training, for thresholds, and for the comparison: the model before, after, and the router `similarity`, all with
-thresholds from the same dev states. Below twenty minutes on two cores; run `make demo` first, or it builds.
+It is trained on questions generated over articles that no question of `examples/questions.jsonl` is shown. Those,
+which people wrote, say what came of it: the model before, after, and the router `similarity`, all with thresholds
+from their dev half, on the test half. Below twenty minutes on two cores; run `make demo` first, or it builds.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def main() -> int:
     questions = str(Path(data) / "llm_questions.jsonl")
     commands = [
         ["espalier", "build", "--data", data, "--wikipedia", str(sample_dump_path())],
-        ["espalier", "questions", "generate", "--data", data, "--n", "320", "--per-document", "8", "--dev", "0.2",
-         "--test", "0.15", "--exclude-quoted", str(QUESTIONS), "--out", questions],
+        ["espalier", "questions", "generate", "--data", data, "--n", "280", "--per-document", "8", "--dev", "0",
+         "--test", "0", "--exclude-quoted", str(QUESTIONS), "--out", questions],
         *(["python", "-m", f"training.{module}", "--config", str(settings(data, name))] for module, name in (
-            ("curate_actions", "curate_llm"), ("curate_actions", "curate_llm_test"),
+            ("curate_actions", "curate_llm_people"), ("curate_actions", "curate_llm"),
             ("finetune_router", "finetune_llm")))]
     adapter = Path(data) / "llm_router"
     for command in commands:
@@ -45,7 +45,7 @@ def main() -> int:
     if code := _shown(["python", "-m", "training.evaluate_router", "--config", str(comparison)]):
         return code
     found = json.loads((Path(data) / "llm_comparison.json").read_text(encoding="utf-8"))["routers"]
-    print(f"\n{'held-out states':28}" + "".join(f"{name:>18}" for name in SHOWN))
+    print(f"\n{'states of people':28}" + "".join(f"{name:>18}" for name in SHOWN))
     for title, name in (("SmolLM2 before", LOCAL_ROUTER), ("SmolLM2 after", str(adapter)), ("similarity", TUNED)):
         print(f"{title:28}" + "".join(f"{found[name][figure]:18.3f}" for figure in SHOWN))
     print(f"\nDone in {time.perf_counter() - begin:.0f} s.\n"
@@ -62,8 +62,8 @@ def _shown(command: list[str]) -> int:
 def _comparison(data: str, adapter: Path) -> Path:
     """The file of settings that compares the three; the model before has the threshold that dev states give it."""
     path = Path(data) / "evaluate_llm.yaml"
-    values = {"data": data, "dataset": "llm", "split": "test", "router_text_tokens": 560, "line_words": 20,
-              "routers": [TUNED, LOCAL_ROUTER, str(adapter)],
+    values = {"data": data, "dataset": "demo", "dev_dataset": "demo", "split": "test",
+              "router_text_tokens": 560, "line_words": 20, "routers": [TUNED, LOCAL_ROUTER, str(adapter)],
               "score_thresholds": {LOCAL_ROUTER: read_card(adapter).trained["before"]["threshold"]},
               "out": str(Path(data) / "llm_comparison.json")}
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
