@@ -8,6 +8,7 @@ on this machine is joined only if RAY_ADDRESS names it.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,7 +24,8 @@ OBJECT_STORE_BYTES = 256 << 20
 def ray_session(n_cpus: int | None = None) -> Iterator[None]:
     """Ray within the block. A session that was running before is used and left running.
 
-    Raises RunFailure when nothing answers at RAY_ADDRESS, no Ray of this version, or one that wants a token.
+    Raises RunFailure when nothing answers at RAY_ADDRESS, no Ray of this version, or one that wants a token, and
+    when a local Ray does not start.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
@@ -42,8 +44,15 @@ def ray_session(n_cpus: int | None = None) -> Iterator[None]:
                 raise _refused(address) from error
             raise _unreachable(address, f"{type(error).__name__}: {error}".splitlines()[0]) from error
     else:
-        ray.init("local", num_cpus=n_cpus or len(os.sched_getaffinity(0)), include_dashboard=False,
-                 log_to_driver=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1")
+        try:
+            ray.init("local", num_cpus=n_cpus or len(os.sched_getaffinity(0)), include_dashboard=False,
+                     log_to_driver=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1")
+        # Ray raises what it likes: Exception itself where its node is not up within half a minute.
+        except Exception as error:
+            ray.shutdown()
+            raise RunFailure("Ray on this machine", f"{type(error).__name__}: {error}".splitlines()[0],
+                             f"a Ray that starts, with room in {tempfile.gettempdir()} and in memory",
+                             "Run again when the machine has less to do and room.") from error
     try:
         yield
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -23,3 +24,12 @@ def test_an_address_where_nothing_listens_is_named(monkeypatch: pytest.MonkeyPat
         pass
     assert time.monotonic() - begin < 10
     assert not ray.is_initialized()
+
+
+def test_a_local_ray_that_does_not_start_is_one_clear_error(monkeypatch: pytest.MonkeyPatch,
+                                                            tmp_path: Path) -> None:
+    monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path / "file"))
+    with pytest.raises(RunFailure, match=r"Ray on this machine: .*less to do"), ray_session(1):
+        pass
