@@ -120,7 +120,7 @@ def ways_of(corpus: ReleasedCorpus, model: LocalModel, decoder: Decoder, scorer:
             Way("score, together", together(score)),
             Way("similarity", alone(similarity, True))]
     if scorer is not None:
-        ways.append(Way("scorer", alone(make_router(str(scorer), corpus, {}), True)))
+        ways.append(Way("scorer", alone(make_router(str(scorer), corpus, {"scorer_margin": 0.0}), True)))
     return ways
 
 
