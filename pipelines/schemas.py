@@ -265,7 +265,7 @@ QUESTIONS = Table(
 
 ROUTING_STATES = Table(
     "routing_states", "States in which a router decides: a question and one retrieval subtree of one document.",
-    key=("state_id",), writer="training/curate_actions.py", partition_by="bucket",
+    key=("dataset", "release", "state_id"), writer="training/curate_actions.py", partition_by="bucket",
     columns=(
         Column("state_id", "string", "32 hex of SHA-256 over question, doc_id, router text and prompt format",
                constraint="length(state_id) = 32"),

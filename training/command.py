@@ -14,6 +14,9 @@ from pathlib import Path
 from pipelines.errors import EspalierError
 from training.config_file import Config, load_config
 
+INTERRUPTED = 130
+"""Exit code behind Ctrl-C, as shells have it."""
+
 
 def run_command(name: str, description: str, model: type[Config], work: Callable[[Config], str],
                 arguments: Sequence[str] | None = None) -> int:
@@ -26,6 +29,9 @@ def run_command(name: str, description: str, model: type[Config], work: Callable
     path = parser.parse_args(arguments).config
     try:
         words = work(load_config(path, model))
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted; the same command goes on from what was committed", file=sys.stderr)
+        return INTERRUPTED
     except EspalierError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return error.exit_code

@@ -153,7 +153,8 @@ def try_point(corpus: RetrievalCorpus, release: int, questions: Sequence[Questio
     """Ask all questions with these thresholds. Raises UserError for a method without them."""
     options = {**config.set, **{f"{name}_threshold": str(value) for name, value in point}}
     if config.router != SimilarityRouter.name:
-        options["decode"] = "score"
+        # What another router decides in place of one that fails would be taken for this one's.
+        options |= {"decode": "score", "router_fallback": "false"}
     rows = []
     for question in questions:
         request = make_request(question.question, config.budget_tokens, router=config.router, options=options)

@@ -30,7 +30,7 @@ Fault = dict[str, str | None]
 _SHOWN = 120
 _OVERLAP = 8
 """Letters and digits that a node at the edge of a quote must share with it."""
-_STATE_COLUMNS = ("state_id", "dataset", "question_id", "doc_id", "turn", "question", "router_text",
+_STATE_COLUMNS = ("state_id", "dataset", "release", "question_id", "doc_id", "turn", "question", "router_text",
                   "lit_node_ids", "hidden_node_ids", "lines")
 
 
@@ -99,7 +99,7 @@ def _view(corpus: ReleasedCorpus, doc_id: str) -> SubtreeView | None:
         return None
 
 
-def _row(table: str, key: Mapping[str, str], **faults: str | None) -> Fault:
+def _row(table: str, key: Mapping[str, Any], **faults: str | None) -> Fault:
     return {**key, **{rule.name: faults.get(rule.name) for rule in TRAINING_RULES[table].rules}}
 
 
@@ -112,7 +112,7 @@ def _identity(state: Mapping[str, Any]) -> tuple[Any, ...]:
 def _state_fault(state: Mapping[str, Any], view: SubtreeView | None, is_copy: bool) -> Fault:
     expected = state_id(state["question"], state["doc_id"], state["router_text"])
     return _row(
-        "routing_states", {"state_id": state["state_id"]},
+        "routing_states", {name: state[name] for name in TRAINING_RULES["routing_states"].key},
         document_is_released=f"no tree of {state['doc_id']}" if view is None else None,
         nodes_have_kind=None if view is None else _wrong_kind(state, view),
         lines_match_nodes=None if view is None else _wrong_line(state, view),

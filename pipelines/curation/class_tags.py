@@ -35,6 +35,8 @@ def most_of_each(counts: Mapping[str, int], at_most: Mapping[str, float]) -> dic
     at_most: the largest share of a tag in what stays, in (0, 1]; tags that it lacks are kept whole. Of shares
     that cannot all be met, because they add up to less than 1 over tags that exist, ValueError is raised.
     """
+    if wrong := {tag: share for tag, share in at_most.items() if tag not in TAGS or not 0 < share <= 1}:
+        raise ValueError(f"{wrong}: shares lie in (0, 1] and belong to {', '.join(TAGS)}")
     kept: dict[str, int] = {tag: counts.get(tag, 0) for tag in TAGS}
     if any(kept.values()) and sum(at_most.get(tag, 1.0) for tag in TAGS if kept[tag]) < 1 - 1e-9:
         raise ValueError(f"largest shares {dict(at_most)} add up to less than 1")

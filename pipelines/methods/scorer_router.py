@@ -93,14 +93,29 @@ class Scorer:
                 if found != FEATURE_FORMAT or head.get("features") != list(NAMES):
                     raise UserError(f"scorer {path}", f"feature format {found}", expected, step)
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError, ValueError) as error:
-            raise UserError(f"scorer {path}", f"cannot be read ({error})", expected, step) from error
-        weights = [name.removesuffix(".weight").split(".")[1:] for name in tensors if name.endswith(".weight")]
-        depths = Counter(int(number) for number, _ in weights)
-        networks = tuple(
-            tuple((tensors[f"networks.{number}.{depth}.weight"], tensors[f"networks.{number}.{depth}.bias"])
-                  for depth in range(depths[number])) for number in range(len(depths)))
-        return Scorer(tensors["mean"], tensors["scale"], networks, head["thresholds"])
+            return _scorer_of(head, tensors)
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"scorer {path}", f"cannot be read ({type(error).__name__}: {error})", expected, step
+                            ) from error
+
+
+def _scorer_of(head: Mapping[str, Any], tensors: Mapping[str, Array]) -> Scorer:
+    """The scorer of a file. Raises KeyError, TypeError or ValueError where parts are missing or do not fit."""
+    import numpy as np
+
+    weights = [name.removesuffix(".weight").split(".")[1:] for name in tensors if name.endswith(".weight")]
+    depths = Counter(int(number) for number, _ in weights)
+    networks = tuple(
+        tuple((tensors[f"networks.{number}.{depth}.weight"], tensors[f"networks.{number}.{depth}.bias"])
+              for depth in range(depths[number])) for number in range(len(depths)))
+    thresholds = {name: float(head["thresholds"][name]) for name in ("answer", "expand", *head["thresholds"])}
+    values = [*tensors.values(), np.array(list(thresholds.values()))]
+    if not networks or not all(np.isfinite(value).all() for value in values):
+        raise ValueError("no networks, or values that are no numbers")
+    scorer = Scorer(tensors["mean"], tensors["scale"], networks, thresholds)
+    if scorer.log_odds(np.zeros((1, len(NAMES)), np.float32)).shape != (1,):
+        raise ValueError("networks of another shape")
+    return scorer
 
 
 class FeatureMaker:

@@ -111,9 +111,11 @@ def _load(folder: Path, base_name: str, base_sha256: str, written: tuple[int, in
                         f"Restore them, set {BASE_VARIABLE} to their folder, or train the adapter again.")
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     model, tokenizer = load_base(base)
+    from safetensors import SafetensorError
+
     try:
         merged = _laid_over(model, folder).merge_and_unload()
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise UserError(f"adapter {folder}", f"does not fit its base ({str(error).splitlines()[0]})",
                         "the files that training writes", _STEP) from error
     # Cached answers go by the name: two adapters of one base must not share one.

@@ -73,6 +73,16 @@ def test_on_ray_and_in_process_the_rows_are_the_same(data: DataFolder) -> None:
     assert {name: rows(data, name) for name in job.TABLES} == first
 
 
+def test_sets_that_share_questions_keep_their_states(data: DataFolder) -> None:
+    curated(data)
+    first = rows(data, "routing_states")
+    write_question_set(data, QuestionSet("some trees", QUESTIONS[:3]))
+    curate_actions(data, CurateConfig(dataset="some trees"))
+    both = rows(data, "routing_states")
+    assert [row for row in both if row["dataset"] == "trees"] == first
+    assert {row["state_id"] for row in both if row["dataset"] == "some trees"} < {row["state_id"] for row in first}
+
+
 def test_a_run_that_was_ended_goes_on_behind_the_last_portion(data: DataFolder,
                                                               monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.curation.CHUNK_QUESTIONS", 2)

@@ -32,6 +32,12 @@ def test_no_tag_has_more_than_its_share(counts: dict[str, int], at_most: dict[st
     assert tuple(most_of_each(counts, at_most).values()) == kept
 
 
+@pytest.mark.parametrize("at_most", [{"REFUSE": -1}, {"REFUSE": 2}, {"REFUSE": float("nan")}, {"refuse": 0.5}])
+def test_shares_that_are_none_are_named(at_most: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"shares lie in \(0, 1\] and belong to ANSWER, EXPAND, REFUSE"):
+        most_of_each({"ANSWER": 5, "REFUSE": 5}, at_most)
+
+
 def test_shares_that_cannot_be_met() -> None:
     with pytest.raises(ValueError, match="add up to less than 1"):
         most_of_each({"ANSWER": 5, "REFUSE": 5}, {"ANSWER": 0.4, "REFUSE": 0.4})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,18 @@ def test_a_scorer_s_file_is_a_router(bird_corpus: Any, tmp_path: Any) -> None:
     retrieved = Rdr2().retrieve(Request("wingspan of the barn owl", router=str(path)), bird_corpus, Trace())
     assert [piece.ranges for piece in retrieved.pieces]
     assert retrieved.llm_calls == 0
+
+
+@pytest.mark.parametrize("change", [
+    {"mean": np.zeros(3, np.float32)}, {"scale": np.full(len(NAMES), np.nan, np.float32)}, {"networks": ()},
+    {"networks": (((np.zeros((2, 1), np.float32), np.zeros(1, np.float32)),),)},
+    {"thresholds": {"answer": 0.0}}, {"thresholds": {"answer": float("nan"), "expand": 0.0}},
+    {"thresholds": {"answer": "high", "expand": 0.0}}])
+def test_a_scorer_whose_parts_do_not_fit_is_refused_by_name(tmp_path: Any, change: dict[str, Any]) -> None:
+    path = tmp_path / "odd.safetensors"
+    replace(by_words(0.4), **change).save(path, {})
+    with pytest.raises(UserError, match=r"odd\.safetensors: cannot be read"):
+        Scorer.load(path)
 
 
 def test_a_file_that_is_no_scorer_is_refused_before_anything_is_asked(tmp_path: Any) -> None:
