@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines.errors import RunFailure
 from pipelines.evaluation.datasets import QuestionSet
 from pipelines.settings import DataFolder
 
@@ -212,7 +213,15 @@ def open_client(data: DataFolder) -> Any:
         logging.getLogger(name).setLevel(logging.WARNING)
     # Traces go through a module-wide exporter, which follows the module-wide address.
     mlflow.set_tracking_uri(data.mlflow_uri)
-    return mlflow.MlflowClient(data.mlflow_uri)
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        return mlflow.MlflowClient(data.mlflow_uri)
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        raise RunFailure(f"MLflow's store {data.mlflow_uri}", f"{type(error).__name__}: {error}".splitlines()[0],
+                         "a store that MLflow can read and write",
+                         "Restore it, or move it away: a new one is made.") from error
 
 
 def _param_text(value: Any) -> str:

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipelines.curation.class_tags import TAGS
 from pipelines.errors import UserError
@@ -40,20 +41,28 @@ class TrainScorerConfig(StatesConfig):
     held_out: HeldOut = Field("gold", description=(
         "No state is trained on of a document that answers a held-out question (gold), or that one is shown (met)"))
     at_most: dict[str, float] = Field(default_factory=dict, description="Largest share of a class, as REFUSE: 0.5")
-    hidden: tuple[int, ...] = Field((64, 32), description="Units of the hidden layers")
+    hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
+        (64, 32), description="Units of the hidden layers")
     networks: int = Field(5, ge=1, le=100, description="Networks whose mean counts")
     epochs: int = Field(16, ge=1, description="Epochs")
     batch_states: int = Field(32, ge=1, description="States of a step")
-    learning_rate: float = Field(2e-3, gt=0, description="Of AdamW, with a cosine to zero")
+    learning_rate: float = Field(2e-3, gt=0, le=1, description="Of AdamW, with a cosine to zero")
     weight_decay: float = Field(1e-2, ge=0, description="Of AdamW")
     dropout: float = Field(0.3, ge=0, lt=1, description="Behind each hidden layer")
     state_loss: float = Field(0.3, ge=0, description="Weight of a state's loss beside that of its lines")
-    seed: int = Field(7, description="Seed of weights, order and dropout")
+    seed: int = Field(7, ge=0, lt=1 << 63, description="Seed of weights, order and dropout")
     ray: bool | None = Field(None, description=f"Make samples on Ray; none: from {RAY_ABOVE} questions on")
     workers: int | None = Field(None, ge=1, description="Workers on Ray; none: one a CPU")
     allow_leakage: bool = Field(False, description="Train although training questions leak held-out ones")
     name: str | None = Field(None, description="Registered in MLflow under this name; none: not at all")
     out: Path = Field(description="The scorer's file, .safetensors")
+
+    @field_validator("out")
+    @classmethod
+    def _is_a_file(cls, out: Path) -> Path:
+        if out.suffix != ".safetensors" or out.is_dir():
+            raise ValueError(f"{str(out)!r} is no file that ends in .safetensors")
+        return out
 
     @property
     def fitting(self) -> FitSettings:

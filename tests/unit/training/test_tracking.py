@@ -1,10 +1,15 @@
-"""What is said to MLflow about a run, without a store: the store's own side is tested with a real one."""
+"""What is said to MLflow about a run, without a store, and a damaged one; a whole store is tested elsewhere."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from training.tracking import TrackedRun
+import pytest
+
+from pipelines.errors import RunFailure
+from pipelines.settings import DataFolder
+from training.tracking import TrackedRun, open_client
 
 
 class Recording:
@@ -27,3 +32,11 @@ def test_every_table_of_a_run_is_announced() -> None:
     run.log_table([], "differences.json")
     announced = json.loads(client.tags["mlflow.loggedArtifacts"])
     assert announced == [{"path": name, "type": "table"} for name in ("per_question.json", "differences.json")]
+
+
+def test_a_damaged_store_is_named(data: DataFolder) -> None:
+    data.prepare_state()
+    path = Path(data.mlflow_uri.removeprefix("sqlite:///"))
+    path.write_bytes(b"no database at all" * 500)
+    with pytest.raises(RunFailure, match=r"MLflow's store sqlite:.*mlflow\.db: DatabaseError"):
+        open_client(data)
