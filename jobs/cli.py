@@ -11,7 +11,6 @@ the output went away.
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import os
 import sys
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
-from pipelines.errors import EspalierError, UserError
+from pipelines.errors import EspalierError, UserError, one_line, place_failure
 
 COMMANDS = {
     "build": "turn dumps into trees, sentences, vectors and indexes, and publish a release",
@@ -123,35 +122,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error, debug)
 
 
-_PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
-                 errno.ENOTDIR)
-
-
 def _report(error: Exception, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
+    if isinstance(error, OSError):
+        error = place_failure(error) or error
     if isinstance(error, EspalierError):
         for each in getattr(error, "errors", ()):
-            print(f"espalier: {_one_line(str(each))}", file=sys.stderr)
-        print(f"espalier: {_one_line(str(error))}", file=sys.stderr)
+            print(f"espalier: {one_line(str(each))}", file=sys.stderr)
+        print(f"espalier: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code
-    if isinstance(error, OSError) and (error.errno in _PLACE_ERRORS):
-        where = f"file {error.filename}" if error.filename else "output"
-        print(f"espalier: {_one_line(where)}: {error.strerror}; expected a place that can be written, with "
-              "room. Free space, mend its permissions, or choose another place.", file=sys.stderr)
-        return 1
     if isinstance(error, UnicodeEncodeError):
         print(f"espalier: argument {error.object[:60]!r}: not valid text; expected UTF-8. Correct it.",
               file=sys.stderr)
         return 2
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     step = "" if debug else f" Run the command again with {DEBUG} and report what it prints."
-    print(f"espalier: unexpected error: {_one_line(what)}; expected none.{step}", file=sys.stderr)
+    print(f"espalier: unexpected error: {one_line(what)}; expected none.{step}", file=sys.stderr)
     return 1
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 if __name__ == "__main__":

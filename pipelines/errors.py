@@ -6,6 +6,7 @@ them. `UserError` is the user's input (exit code 2); `RunFailure` is a failure o
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,3 +57,21 @@ class RunFailure(EspalierError):
     """A run that could not finish: a lock, a full disk, a failed check, a damaged table."""
 
     exit_code = 1
+
+
+_PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
+                 errno.ENOTDIR, errno.EISDIR)
+
+
+def place_failure(error: OSError) -> RunFailure | None:
+    """The error of a place that cannot be written or is full, in four parts; None where it is of another kind."""
+    if error.errno not in _PLACE_ERRORS:
+        return None
+    return RunFailure(f"file {error.filename}" if error.filename else "output", str(error.strerror),
+                      "a place that can be written, with room",
+                      "Free space, mend its permissions, or choose another place.")
+
+
+def one_line(text: str) -> str:
+    """A text with every run of white space as one space: an error is one line, whatever it quotes."""
+    return " ".join(text.split())

@@ -285,8 +285,11 @@ ROUTING_STATES = Table(
 
 ROUTING_ACTIONS = Table(
     "routing_actions", "What a teacher did in a state: legal actions alone.",
-    key=("state_id", "teacher"), writer="training/curate_actions.py",
+    key=("dataset", "release", "state_id", "teacher"), writer="training/curate_actions.py",
     columns=(
+        Column("dataset", "string", "Name of the question set, whose gold evidence decides",
+               constraint="length(dataset) > 0"),
+        RELEASE,
         Column("state_id", "string", "State", constraint="length(state_id) = 32"),
         Column("teacher", "string", "gold, or the name of the language model", constraint="length(teacher) > 0"),
         Column("actions", "array<string>", "Action lines; none: the subtree is refused"),

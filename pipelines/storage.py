@@ -260,7 +260,8 @@ class Written:
 def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> None:
     """Create a table as `schemas.py` describes it, with comments, constraints and Change Data Feed.
 
-    n_buckets: of a table with a bucket. A table that exists stays as it is.
+    n_buckets: of a table with a bucket. A table that exists stays as it is. Raises RunFailure for one that lacks
+    a column, which an older version of this project has written.
     """
     from deltalake import DeltaTable
 
@@ -268,6 +269,7 @@ def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> N
     if (table.partition_by is None) != (n_buckets is None):
         raise ValueError(f"table {name} is partitioned by {table.partition_by}, n_buckets is {n_buckets}")
     if table_exists(data, name):
+        _check_columns(data, table)
         return
     configuration = {"delta.enableChangeDataFeed": "true", **LOG_PROPERTIES}
     if n_buckets is not None:
@@ -281,6 +283,16 @@ def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> N
         # delta-rs cannot write `length` back as SQL; Spark and delta-rs both know its other name.
         portable = re.sub(r"\blength\(", "character_length(", sql)
         DeltaTable(data.table(name)).alter.add_constraint({constraint: portable})
+
+
+def _check_columns(data: DataFolder, table: Table) -> None:
+    there = {field.name for field in open_table(data, table.name).schema().fields}
+    missing = [column.name for column in table.columns if not column.nullable and column.name not in there]
+    if missing:
+        raise RunFailure(f"table {table.name}", f"{data.table(table.name)} has no column {', '.join(missing)}",
+                         f"the columns of docs/tables.md, key {', '.join(table.key)}",
+                         f"An older version wrote it: move that folder away, and what fills it ({table.writer}) "
+                         "does so again.")
 
 
 def append_rows(data: DataFolder, name: str, rows: Sequence[Mapping[str, Any]]) -> Written:

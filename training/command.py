@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipelines.errors import EspalierError
+from pipelines.errors import EspalierError, one_line, place_failure
 from training.config_file import Config, load_config
 
 INTERRUPTED = 130
@@ -33,8 +33,16 @@ def run_command(name: str, description: str, model: type[Config], work: Callable
         print(f"{name}: interrupted; the same command goes on from what was committed", file=sys.stderr)
         return INTERRUPTED
     except EspalierError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return error.exit_code
+        return _report(name, error)
+    except OSError as error:
+        if (failure := place_failure(error)) is None:
+            raise
+        return _report(name, failure)
     if words:
         print(words)
     return 0
+
+
+def _report(name: str, error: EspalierError) -> int:
+    print(f"{name}: {one_line(str(error))}", file=sys.stderr)
+    return error.exit_code

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, one_line
 
 Config = TypeVar("Config", bound=BaseModel)
 
@@ -27,8 +27,11 @@ def load_config(path: Path, model: type[Config]) -> Config:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"config {path}", f"cannot be read ({error})", "a YAML or JSON file",
+        raise UserError(f"config {path}", f"cannot be read ({one_line(str(error))})", "a YAML or JSON file",
                         "Check the path and the syntax.") from error
+    if not isinstance(values, dict):
+        raise UserError(f"config {path}", "no fields" if values is None else f"a {type(values).__name__}",
+                        f"lines as NAME: VALUE, of the fields {', '.join(model.model_fields)}", "Write them.")
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -26,8 +26,9 @@ from pydantic import Field
 
 from pipelines.curation.class_tags import TAGS, shares
 from pipelines.curation.gold_teacher import GOLD
+from pipelines.curation.states import distinct
 from pipelines.errors import RunFailure, UserError
-from pipelines.evaluation.datasets import Question, Split, load_questions
+from pipelines.evaluation.datasets import Question, QuestionSet, Split, load_questions
 from pipelines.evaluation.question_table import read_question_set, write_question_set
 from pipelines.methods.llm_router import Decode
 from pipelines.methods.routing import PROMPT_FORMAT
@@ -132,18 +133,21 @@ class Journal:
             os.fsync(file.fileno())
 
 
-def chosen_questions(data: DataFolder, config: CurateConfig) -> list[Question]:
-    """The questions of the set in these splits, at most so many. Raises UserError when there is none."""
-    questions = [question for question in read_question_set(data, config.dataset).questions
-                 if (question.split or "train") in config.splits]
-    if not questions:
+def chosen_questions(config: CurateConfig, questions: QuestionSet) -> list[Question]:
+    """The questions of the set in these splits, each wording once, at most so many.
+
+    Raises UserError when there is none.
+    """
+    chosen = distinct(question for question in questions.questions
+                      if (question.split or "train") in config.splits)
+    if not chosen:
         raise UserError(f"question set {config.dataset!r}", f"no question of the splits {', '.join(config.splits)}",
                         "at least one", "Choose other splits.")
 
     def drawn(question: Question) -> str:
         return hashlib.sha256(question.question_id.encode()).hexdigest()
 
-    return sorted(questions, key=drawn)[:config.most_questions]
+    return sorted(chosen, key=drawn)[:config.most_questions]
 
 
 def estimate(curator: InProcess, questions: Sequence[Question]) -> tuple[int, int, float]:
@@ -164,8 +168,10 @@ def curate_actions(data: DataFolder, config: CurateConfig) -> Summary:
     check_model(config.teacher, "local", "teacher", (GOLD,))
     corpus = ReleasedCorpus.open(data, config.release)
     if config.questions is not None:
-        write_question_set(data, load_questions(config.questions, config.dataset))
-    questions = chosen_questions(data, config)
+        loaded = load_questions(config.questions, config.dataset)
+        chosen_questions(config, loaded)  # A file that gives none does not become the set.
+        write_question_set(data, loaded)
+    questions = chosen_questions(config, read_question_set(data, config.dataset))
     create_table(data, "routing_states", corpus.release.n_buckets)
     create_table(data, "routing_actions")
     journal = Journal(data, corpus.release.number, config.curation)
@@ -196,10 +202,9 @@ def curate_actions(data: DataFolder, config: CurateConfig) -> Summary:
 
 
 def _rows(portion: Sequence[Curated]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """States and actions of a portion, each state once: two questions may ask the same words."""
-    states = {row["state_id"]: row for curated in portion for row in curated.states}
-    actions = {row["state_id"]: row for curated in portion for row in curated.actions}
-    return list(states.values()), list(actions.values())
+    """States and actions of a portion."""
+    return ([row for curated in portion for row in curated.states],
+            [row for curated in portion for row in curated.actions])
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from pipelines.releases import Release, read_release
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, Progress, ray_answerer
 from training.command import run_command
+from training.config_fields import OutFile
 from training.config_file import faults
 from training.router_registry import is_reference, pinned_router, resolve_router
 from training.tracking import TracedQuery, TrackedRun, Tracker
@@ -73,7 +74,7 @@ class EvaluationConfig(EvaluationOptions):
     data: str | None = Field(None, description="Data folder; none: ESPALIER_DATA")
     questions: Path = Field(description="Questions file, JSON Lines")
     dataset: str | None = Field(None, description="Name of the question set; none: the file's name")
-    out: Path | None = Field(None, description="Where to write the result, JSON")
+    out: OutFile | None = Field(None, description="Where to write the result, JSON")
 
 
 def make_options(**values: Any) -> EvaluationOptions:

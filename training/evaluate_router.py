@@ -14,15 +14,14 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat, model_validator
 
 from pipelines import files
 from pipelines.curation.router_comparison import compare_routers
 from pipelines.curation.router_metrics import Decision, answer_f1, macro_f1, router_metrics
 from pipelines.evaluation.datasets import Split
-from pipelines.evaluation.question_table import read_question_set
 from pipelines.methods.llm_router import Decode
 from pipelines.methods.options import read_options
 from pipelines.methods.rdr2 import OPTIONS
@@ -32,6 +31,7 @@ from pipelines.methods.similarity_router import SimilarityRouter
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from training.command import run_command
+from training.config_fields import OutFile
 from training.labelled_states import labelled_states, read_labels
 from training.router_registry import SCHEME, is_reference, resolve_router
 from training.states_config import StatesConfig
@@ -52,9 +52,15 @@ class EvaluateRouterConfig(StatesConfig):
     routers: tuple[str, ...] = Field(("similarity",), min_length=1, description=(
         f"similarity, {TUNED}, local, a URL, a scorer's file, models:/NAME@champion; the first is the baseline"))
     decode: Decode = Field("score", description="How a model's output is made")
-    score_thresholds: dict[str, float] = Field(default_factory=dict, description=(
+    score_thresholds: dict[str, FiniteFloat] = Field(default_factory=dict, description=(
         "Router → its threshold of score, in place of the adapter's or the release's"))
-    out: Path | None = Field(None, description="Result as JSON")
+    out: OutFile | None = Field(None, description="Result as JSON")
+
+    @model_validator(mode="after")
+    def _has_the_routers(self) -> Self:
+        if unknown := sorted(set(self.score_thresholds) - set(self.routers)):
+            raise ValueError(f"score_thresholds: {unknown[0]!r} is none of routers")
+        return self
 
 
 States = list[tuple[str, RouterState, Actions]]
@@ -64,10 +70,8 @@ States = list[tuple[str, RouterState, Actions]]
 def states_of(corpus: ReleasedCorpus, dataset: str, config: EvaluateRouterConfig, split: Split | None) -> States:
     """The curated states of a set, of one split or of all."""
     labels = read_labels(corpus.data, dataset, corpus.release.number, config.recorded_teacher)
-    questions = read_question_set(corpus.data, dataset).questions if split is None else \
-        questions_of(corpus.data, dataset, split)
-    return [(question.question_id, state, actions)
-            for question, state, actions in labelled_states(corpus, questions, labels, config.states)]
+    return [(question.question_id, state, actions) for question, state, actions in
+            labelled_states(corpus, questions_of(corpus.data, dataset, split), labels, config.states)]
 
 
 def decided(router: Router, states: States) -> dict[str, list[Decision]]:
@@ -140,9 +144,11 @@ def short_name(name: str) -> str:
 def run(config: EvaluateRouterConfig) -> str:
     """Compare, and say the rows of the table."""
     result = evaluate_routers(DataFolder.at(config.data), config)
+    # Shown before it is written: a disk that is full by then loses no figure.
+    print("\n".join(lines(result)), flush=True)
     if config.out is not None:
         files.write_json(str(config.out.absolute()), result)
-    return "\n".join(lines(result))
+    return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from pipelines.settings import LANGUAGE_MODEL_NAME
+from training.config_fields import OutFolder, RouterName
 from training.states_config import StatesConfig
 from training.training_states import HeldOut
 
@@ -73,8 +73,8 @@ class FinetuneConfig(StatesConfig):
     checkpoint: str | None = Field(None, description="File or address that all workers reach; none: beside out")
     checkpoint_every: int = Field(20, ge=1, description="Steps between two checkpoints")
 
-    name: str = Field("router-adapter", description="Registered model in MLflow")
-    out: Path = Field(description="The adapter's folder")
+    name: RouterName = Field("router-adapter", description="Registered model in MLflow")
+    out: OutFolder = Field(description="The adapter's folder")
 
     @property
     def checkpoint_path(self) -> str:

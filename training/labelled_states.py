@@ -54,15 +54,12 @@ def id_of(state: RouterState) -> str:
 
 def read_labels(data: DataFolder, dataset: str, release: int, teacher: str) -> dict[str, tuple[str, ...]]:
     """Curated actions of a question set, without collapsed ones. Raises UserError when there are none."""
-    reader = TableReader(data)
     found: dict[str, tuple[str, ...]] = {}
-    if all(table_exists(data, name) for name in ("routing_states", "routing_actions")):
-        of_set = f"dataset = {sql_text(dataset)} AND release = {release}"
-        ids = {row["state_id"] for row in reader.rows("routing_states", ("state_id",), of_set)}
-        of_teacher = f"teacher = {sql_text(teacher)} AND NOT collapsed"
+    if table_exists(data, "routing_actions"):
+        of_set = (f"dataset = {sql_text(dataset)} AND release = {release} AND teacher = {sql_text(teacher)} "
+                  "AND NOT collapsed")
         found = {row["state_id"]: tuple(row["actions"])
-                 for row in reader.rows("routing_actions", ("state_id", "actions"), of_teacher)
-                 if row["state_id"] in ids}
+                 for row in TableReader(data).rows("routing_actions", ("state_id", "actions"), of_set)}
     if not found:
         raise UserError(f"question set {dataset!r}", f"no routing actions of {teacher} at release {release}",
                         "curated actions", "Run python -m training.curate_actions for it first.")

@@ -28,6 +28,7 @@ from pipelines.methods.llm_router import Decode
 from pipelines.questions.leakage import refuse_leakage
 from pipelines.settings import DataFolder
 from training.command import run_command
+from training.config_fields import RouterName
 from training.evaluate_router import TUNED, EvaluateRouterConfig, evaluate_routers, lines
 from training.router_registry import RouterRegistry, RouterVersion
 from training.states_config import StatesConfig
@@ -40,7 +41,7 @@ PREFIX = "promotion"
 class PromoteConfig(StatesConfig):
     """Which version, against whom, on which held-out states."""
 
-    name: str = Field(description="Name of the registered router")
+    name: RouterName = Field(description="Name of the registered router")
     version: int | None = Field(None, ge=1, description="Version; none: the newest")
     split: Split | None = Field("test", description="Only the questions of this split of the set; none: all")
     dev_dataset: str | None = Field(None, description=f"Set on whose dev split {TUNED} is tuned; none: the same")

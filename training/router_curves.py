@@ -21,7 +21,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,6 +38,7 @@ from pipelines.methods.registry import make_method, options_by_method
 from pipelines.settings import DataFolder
 from training.answering import Answerer, Ask, InProcess, ray_answerer
 from training.command import run_command
+from training.config_fields import OutFile
 from training.evaluate_router import short_name
 from training.router_registry import pinned_router, resolve_router
 from training.tracking import Tracker
@@ -74,7 +74,7 @@ class CurvesConfig(BaseModel):
     set: dict[str, str] = Field(default_factory=dict, description="Other options of the method")
     ray: bool = Field(False, description="Ask on Ray")
     workers: int | None = Field(None, ge=1, description="Workers on Ray; none: one a CPU")
-    out: Path | None = Field(None, description="All points and differences as JSON")
+    out: OutFile | None = Field(None, description="All points and differences as JSON")
 
 
 @dataclass(frozen=True)

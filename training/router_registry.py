@@ -45,7 +45,7 @@ ENDINGS = frozenset({".safetensors", ".json"})
 """What an adapter's folder may hold."""
 _ORIGIN = "origin.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_REFERENCE = re.compile(rf"{SCHEME}(?P<name>[^/@]+)(?:@(?P<alias>[A-Za-z0-9_-]+)|/(?P<version>\d+))")
+_REFERENCE = re.compile(rf"{SCHEME}(?P<name>{_NAME.pattern})(?:@(?P<alias>[A-Za-z0-9_-]+)|/(?P<version>\d+))")
 _CODE = Path(__file__).with_name("router_model.py")
 _REQUIREMENTS = ("espalier-rag",)
 _CARD, _MODEL = "card.md", "router"
@@ -69,6 +69,11 @@ class TrainingRun(NamedTuple):
     card: str
 
 
+def is_name(name: str) -> bool:
+    """Whether a router can be registered under this name, which also MLflow's filters take as it is."""
+    return _NAME.fullmatch(name) is not None
+
+
 def is_reference(name: str) -> bool:
     """Whether a router's name is a reference into the registry."""
     return name.startswith(SCHEME)
@@ -90,7 +95,7 @@ class RouterRegistry:
         trained on. curves: metric → (step, value). card: Markdown, what it is and how good.
         Raises UserError for a name that the registry does not take and for files that are no such router.
         """
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             raise UserError(f"router name {name!r}", "characters that a model's name cannot have",
                             "letters, digits, dots, dashes and underscores", "Choose another name.")
         check_files(kind, path)
@@ -176,7 +181,7 @@ class RouterRegistry:
         parts = _REFERENCE.fullmatch(reference)
         if parts is None:
             raise UserError(f"router {reference!r}", "no reference to a version",
-                            f"{SCHEME}NAME@{CHAMPION} or {SCHEME}NAME/VERSION", "Correct --router.")
+                            f"{SCHEME}NAME@{CHAMPION} or {SCHEME}NAME/VERSION", "Correct the router's name.")
         name, alias, version = parts["name"], parts["alias"], parts["version"]
         try:
             return (self._client.get_model_version_by_alias(name, alias) if alias

@@ -15,7 +15,7 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,19 @@ class Tracker:
     @contextmanager
     def run(self, dataset: str, name: str, *, parent_run_id: str | None = None,
             tags: Mapping[str, str] | None = None) -> Iterator[TrackedRun]:
-        """A run, finished when the block ends and FAILED when it raises."""
+        """A run, finished when the block ends and FAILED when it raises.
+
+        Raises RunFailure where the store cannot be written, also in the block.
+        """
+        with _store_failures(self._data.mlflow_uri), self._run(dataset, name, parent_run_id, tags) as run:
+            yield run
+
+    @contextmanager
+    def _run(self, dataset: str, name: str, parent_run_id: str | None,
+             tags: Mapping[str, str] | None) -> Iterator[TrackedRun]:
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+
         run_tags = {**(tags or {}), "mlflow.source.name": f"espalier {self._prefix}"}
         if parent_run_id is not None:
             run_tags["mlflow.parentRunId"] = parent_run_id
@@ -84,8 +96,10 @@ class Tracker:
         try:
             yield run
         except BaseException as error:
-            self._client.set_tag(run.run_id, "error", f"{type(error).__name__}: {error}"[:PARAM_LIMIT])
-            self._client.set_terminated(run.run_id, status="FAILED")
+            # Where the store itself is what failed, the first error says why.
+            with suppress(MlflowException, SQLAlchemyError):
+                self._client.set_tag(run.run_id, "error", f"{type(error).__name__}: {error}"[:PARAM_LIMIT])
+                self._client.set_terminated(run.run_id, status="FAILED")
             raise
         self._client.set_terminated(run.run_id, status="FINISHED")
 
@@ -213,15 +227,21 @@ def open_client(data: DataFolder) -> Any:
         logging.getLogger(name).setLevel(logging.WARNING)
     # Traces go through a module-wide exporter, which follows the module-wide address.
     mlflow.set_tracking_uri(data.mlflow_uri)
+    with _store_failures(data.mlflow_uri):
+        return mlflow.MlflowClient(data.mlflow_uri)
+
+
+@contextmanager
+def _store_failures(address: str) -> Iterator[None]:
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        return mlflow.MlflowClient(data.mlflow_uri)
-    except (MlflowException, SQLAlchemyError, OSError) as error:
-        raise RunFailure(f"MLflow's store {data.mlflow_uri}", f"{type(error).__name__}: {error}".splitlines()[0],
+        yield
+    except (MlflowException, SQLAlchemyError) as error:
+        raise RunFailure(f"MLflow's store {address}", f"{type(error).__name__}: {error}".splitlines()[0],
                          "a store that MLflow can read and write",
-                         "Restore it, or move it away: a new one is made.") from error
+                         "Mend its permissions or restore it, or move it away: a new one is made.") from error
 
 
 def _param_text(value: Any) -> str:

@@ -25,6 +25,7 @@ from pipelines.questions.leakage import refuse_leakage
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from training.command import run_command
+from training.config_fields import OutFile, RouterName
 from training.labelled_states import Labels, Sample, make_samples, read_labels
 from training.router_registry import RouterRegistry, RouterVersion
 from training.scorer_fit import FitSettings, Fitted, fit
@@ -54,14 +55,14 @@ class TrainScorerConfig(StatesConfig):
     ray: bool | None = Field(None, description=f"Make samples on Ray; none: from {RAY_ABOVE} questions on")
     workers: int | None = Field(None, ge=1, description="Workers on Ray; none: one a CPU")
     allow_leakage: bool = Field(False, description="Train although training questions leak held-out ones")
-    name: str | None = Field(None, description="Registered in MLflow under this name; none: not at all")
-    out: Path = Field(description="The scorer's file, .safetensors")
+    name: RouterName | None = Field(None, description="Registered in MLflow under this name; none: not at all")
+    out: OutFile = Field(description="The scorer's file, .safetensors")
 
     @field_validator("out")
     @classmethod
-    def _is_a_file(cls, out: Path) -> Path:
-        if out.suffix != ".safetensors" or out.is_dir():
-            raise ValueError(f"{str(out)!r} is no file that ends in .safetensors")
+    def _has_ending(cls, out: Path) -> Path:
+        if out.suffix != ".safetensors":
+            raise ValueError(f"{str(out)!r} does not end in .safetensors")
         return out
 
     @property
@@ -86,8 +87,8 @@ def train_scorer(data: DataFolder, config: TrainScorerConfig) -> Trained:
 
     Raises UserError for a set without actions, questions that leak, and held-out documents that leave no state.
     """
-    refuse_leakage(data, config.dataset, [config.dev_dataset], config.allow_leakage)
     corpus = ReleasedCorpus.open(data, config.release)
+    refuse_leakage(data, config.dataset, [config.dev_dataset], config.allow_leakage)
     samples: dict[str, list[Sample]] = {}
     sets: dict[Split, str] = {"train": config.dataset, "dev": config.dev_dataset or config.dataset}
     labels = {dataset: read_labels(data, dataset, corpus.release.number, config.recorded_teacher)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pipelines.curation.class_tags import TAGS, most_of_each
+from pipelines.curation.states import distinct
 from pipelines.errors import UserError
 from pipelines.evaluation.datasets import Question, Split
 from pipelines.evaluation.question_table import read_question_set
@@ -23,10 +24,13 @@ HeldOut = Literal["gold", "met"]
 its states is of."""
 
 
-def questions_of(data: DataFolder, dataset: str, split: Split) -> list[Question]:
-    """The questions of a split, one without a split counting as train. Raises UserError when there is none."""
-    found = [question for question in read_question_set(data, dataset).questions
-             if (question.split or "train") == split]
+def questions_of(data: DataFolder, dataset: str, split: Split | None) -> list[Question]:
+    """The questions of a split or of all, each wording once, one without a split counting as train.
+
+    Raises UserError when there is none.
+    """
+    found = distinct(question for question in read_question_set(data, dataset).questions
+                     if split in (None, question.split or "train"))
     if not found:
         raise UserError(f"question set {dataset!r}", f"no question of the split {split}", "train and dev questions",
                         "Give the set's questions splits, by article.")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from pipelines.api import Corpus, answer, make_request
 from pipelines.documents.tree import Document, Sentence
@@ -55,11 +55,11 @@ class TuneRouterConfig(BaseModel):
     budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
     metric: Literal["evidence_f1", "evidence_recall", "answer_in_context"] = Field(
         "evidence_recall", description="Mean that is maximised")
-    answer_thresholds: tuple[float, ...] = Field(
+    answer_thresholds: tuple[FiniteFloat, ...] = Field(
         (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5), min_length=1, description="ANSWER thresholds that are tried")
-    expand_thresholds: tuple[float, ...] = Field(
+    expand_thresholds: tuple[FiniteFloat, ...] = Field(
         (0.1, 0.15, 0.2, 0.25, 0.3, 0.4), min_length=1, description="EXPAND thresholds that are tried")
-    score_thresholds: tuple[float, ...] = Field(
+    score_thresholds: tuple[FiniteFloat, ...] = Field(
         (-20.0, -15.0, -12.0, -10.0, -8.0, -6.0, -4.0, -2.0, 0.0, 2.0), min_length=1,
         description="Score thresholds that are tried, where the router has a language model")
 
@@ -201,6 +201,9 @@ def run(config: TuneRouterConfig) -> str:
     corpus = Corpus.open(config.data, config.release)
     questions = [question for question in load_questions(config.questions).questions
                  if config.split in (None, question.split)]
+    if not questions:
+        raise UserError(f"questions {config.questions}", f"none of the split {config.split}", "dev questions",
+                        "Choose another split or file.")
     trials = tune(corpus.retrieval, corpus.release, questions, config)
     stored = corpus.retrieval.router_thresholds()
     present = [try_point(corpus.retrieval, corpus.release, questions, config, point)

@@ -30,6 +30,7 @@ Fault = dict[str, str | None]
 _SHOWN = 120
 _OVERLAP = 8
 """Letters and digits that a node at the edge of a quote must share with it."""
+_ACTION_KEY = TRAINING_RULES["routing_actions"].key
 _STATE_COLUMNS = ("state_id", "dataset", "release", "question_id", "doc_id", "turn", "question", "router_text",
                   "lit_node_ids", "hidden_node_ids", "lines")
 
@@ -58,8 +59,9 @@ def routing_faults(corpus: ReleasedCorpus, dataset: str, teacher: str) -> Routin
     questions = {question.question_id: question for question in read_question_set(corpus.data, dataset).questions}
     reader = TableReader(corpus.data)
     actions: dict[str, list[dict[str, Any]]] = {}
-    for row in reader.rows("routing_actions", ("state_id", "teacher", "actions", "tag"),
-                           f"teacher = {sql_text(teacher)} AND NOT collapsed"):
+    of_set = f"dataset = {sql_text(dataset)} AND release = {corpus.release.number}"
+    for row in reader.rows("routing_actions", (*_ACTION_KEY, "actions", "tag"),
+                           f"{of_set} AND teacher = {sql_text(teacher)} AND NOT collapsed"):
         actions.setdefault(row["state_id"], []).append(row)
     found = RoutingFaults()
     copies: Counter[tuple[Any, ...]] = Counter()
@@ -70,10 +72,9 @@ def routing_faults(corpus: ReleasedCorpus, dataset: str, teacher: str) -> Routin
         for row in actions.get(state["state_id"], ()):
             found.actions.append(_action_fault(row, state, view, questions[state["question_id"]]))
             found.tags[row["tag"]] += 1
-    known = {row["state_id"] for row in reader.rows("routing_states", ("state_id",))}
+    known = {row["state_id"] for row in reader.rows("routing_states", ("state_id",), of_set)}
     for name in sorted(set(actions) - known):
-        found.actions += [_row("routing_actions", {"state_id": name, "teacher": teacher},
-                               state_exists="no such state") for _ in actions[name]]
+        found.actions += [_action_row(row, state_exists="no such state") for row in actions[name]]
     return found
 
 
@@ -142,6 +143,10 @@ def _wrong_line(state: Mapping[str, Any], view: SubtreeView) -> str | None:
 
 # --- actions
 
+def _action_row(row: Mapping[str, Any], **faults: str | None) -> Fault:
+    return _row("routing_actions", {name: row[name] for name in _ACTION_KEY}, **faults)
+
+
 def _action_fault(row: Mapping[str, Any], state: Mapping[str, Any], view: SubtreeView | None,
                   question: Question) -> Fault:
     legal = dict(zip(state["lines"], [*state["lit_node_ids"], *state["hidden_node_ids"]], strict=False))
@@ -152,9 +157,8 @@ def _action_fault(row: Mapping[str, Any], state: Mapping[str, Any], view: Subtre
     texts = [] if view is None else [view.text[node_id] for node_id in answered if node_id in view]
     title = "" if view is None else view.document.title
     is_gold = row["teacher"] == GOLD
-    return _row(
-        "routing_actions", {"state_id": row["state_id"], "teacher": row["teacher"]},
-        actions_are_legal=_illegal(taken, legal),
+    return _action_row(
+        row, actions_are_legal=_illegal(taken, legal),
         tag_matches_actions=None if row["tag"] == tag else f"{row['tag']}, should be {tag}",
         gold_holds_evidence=_without_evidence(texts, question, title) if is_gold else None,
         answers_hold_answer=None if is_gold else _without_answer(texts, question, title))

@@ -110,8 +110,9 @@ def run(args: argparse.Namespace) -> int:
             except BaseException:
                 traceback.print_exc()
                 raise
-    args.out.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    # Shown before it is written: a disk that is full by then loses no figure.
     print_comparison(result)
+    args.out.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(f"result  {args.out}\nreport  {data.reports}/evaluation-{questions.name}.html\n"
           f"MLflow  experiment evaluation/{questions.name} in {data.mlflow_uri}")
     return 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from pipelines.methods.rdr2 import OPTIONS
 from pipelines.methods.router_prompt import router_messages
 from pipelines.methods.routing import PROMPT_FORMAT, Router, RouterOutput, RouterState, parse_actions
 from pipelines.methods.routing_loop import RoutingLoop, route_questions
+from pipelines.schemas import TABLES
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,17 @@ def meet_states_together(questions: Sequence[Question], corpus: RetrievalCorpus,
              if state.visible or state.expandable] for documents in route_questions(asked)]
 
 
+def distinct(questions: Iterable[Question]) -> list[Question]:
+    """The questions without those that ask the same words as an earlier one by id: they would meet the same states,
+    and a state has one teacher's decision. In their order.
+    """
+    first: dict[str, str] = {}
+    questions = list(questions)
+    for question in sorted(questions, key=lambda one: one.question_id):
+        first.setdefault(question.question, question.question_id)
+    return [question for question in questions if first[question.question] == question.question_id]
+
+
 def state_id(question: str, doc_id: str, router_text: str) -> str:
     """32 hex of SHA-256 over question, document, router text and prompt format."""
     described = json.dumps([question, doc_id, router_text, PROMPT_FORMAT], ensure_ascii=True)
@@ -92,7 +104,8 @@ def action_row(row: Mapping[str, Any], state: RouterState, output: RouterOutput,
     expands = [by_node[node_id][1] for node_id in actions.expands]
     prompt = json.dumps([message.to_json() for message in router_messages(state)], ensure_ascii=True)
     return {
-        "state_id": row["state_id"], "teacher": teacher, "actions": [*answers, *expands],
+        **{name: row[name] for name in TABLES["routing_states"].key}, "teacher": teacher,
+        "actions": [*answers, *expands],
         "tag": class_tag(actions), "expelled": faults["expelled"] + faults["unknown"],
         "collapsed": bool(faults["collapsed"]),
         "prompt_sha256": hashlib.sha256(prompt.encode()).hexdigest(),

@@ -11,6 +11,7 @@ What belongs here: writing, checking and loading that folder. What does not: tra
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,6 +77,8 @@ def read_card(folder: Path) -> AdapterCard:
         found = json.loads((folder / CARD).read_bytes())
         card = AdapterCard(str(found["prompt_format"]), str(found["base"]["name"]), str(found["base"]["sha256"]),
                            float(found["score_threshold"]), dict(found["trained"]))
+        if not math.isfinite(card.score_threshold):
+            raise ValueError(f"score_threshold is {card.score_threshold}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(subject, f"{CARD} cannot be read ({type(error).__name__}: {error})", expected, _STEP
                         ) from error

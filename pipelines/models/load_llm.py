@@ -20,7 +20,8 @@ def check_model(name: str, local_name: str, subject: str, others: tuple[str, ...
         return
     if not is_address(name):
         expected = ", ".join([*others, local_name, "an endpoint's URL"])
-        raise UserError(f"{subject} {name!r}", f"no such {subject}", f"one of {expected}", f"Correct --{subject}.")
+        raise UserError(f"{subject} {name!r}", f"no such {subject}", f"one of {expected}",
+                        f"Correct the {subject}.")
     parse_endpoint(name)
     settings_from_environment()
     is_cache_on()

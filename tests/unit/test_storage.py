@@ -158,6 +158,18 @@ def bucketed(data: DataFolder) -> DataFolder:
     return data
 
 
+def test_a_table_of_an_older_version_is_told_with_its_missing_columns(data: DataFolder) -> None:
+    from deltalake import write_deltalake
+
+    old = TABLES["routing_actions"].arrow_schema()
+    old = pa.schema([field for field in old if field.name not in ("dataset", "release")])
+    write_deltalake(data.table("routing_actions"), pa.Table.from_pylist([], old))
+    with pytest.raises(RunFailure, match=r"no column dataset, release; .*move that folder away"):
+        storage.create_table(data, "routing_actions")
+    storage.create_table(data, "predictions")
+    storage.create_table(data, "predictions")
+
+
 def test_look_ups_read_only_their_buckets(bucketed: DataFolder) -> None:
     reader = storage.TableReader(bucketed)
     assert reader.n_buckets("units") == 8

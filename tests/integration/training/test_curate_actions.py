@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from assets.quality.training_faults import routing_faults
+from assets.quality.training_validation import judge_rows
 from built import Built
 from language_model_server import Asked, Sent, chat, served
 
 from pipelines.errors import RunFailure, UserError
 from pipelines.evaluation.datasets import GoldEvidence, Question, QuestionSet
-from pipelines.evaluation.question_table import write_question_set
+from pipelines.evaluation.question_table import read_question_set, write_question_set
 from pipelines.models.llm_settings import CACHE_VARIABLE, PREFIX
+from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from pipelines.storage import TableReader
 from training import curate_actions as job
 from training.curate_actions import CurateConfig, Summary, curate_actions, main
 from training.curation import Curated, InProcess
+from training.labelled_states import read_labels
 
 QUESTIONS = (
     Question("q1", "What are made of the wood of the aspen?", (("matches",),),
@@ -73,14 +78,41 @@ def test_on_ray_and_in_process_the_rows_are_the_same(data: DataFolder) -> None:
     assert {name: rows(data, name) for name in job.TABLES} == first
 
 
-def test_sets_that_share_questions_keep_their_states(data: DataFolder) -> None:
+def test_sets_that_share_questions_keep_their_states_and_actions(data: DataFolder) -> None:
     curated(data)
-    first = rows(data, "routing_states")
-    write_question_set(data, QuestionSet("some trees", QUESTIONS[:3]))
+    first = {name: rows(data, name) for name in job.TABLES}
+    labels = read_labels(data, "trees", 1, "gold")
+    # The same words, of which this set takes another place for the evidence.
+    other = replace(QUESTIONS[1], evidence=(GoldEvidence("Birch", (), "It grows in the north."),))
+    write_question_set(data, QuestionSet("some trees", (QUESTIONS[0], other, QUESTIONS[2])))
     curate_actions(data, CurateConfig(dataset="some trees"))
-    both = rows(data, "routing_states")
-    assert [row for row in both if row["dataset"] == "trees"] == first
-    assert {row["state_id"] for row in both if row["dataset"] == "some trees"} < {row["state_id"] for row in first}
+    both = {name: rows(data, name) for name in job.TABLES}
+    for name in job.TABLES:
+        assert [row for row in both[name] if row["dataset"] == "trees"] == first[name]
+        own = {row["state_id"] for row in both[name] if row["dataset"] == "some trees"}
+        assert own < {row["state_id"] for row in first[name]}
+    assert read_labels(data, "trees", 1, "gold") == labels
+    shared = read_labels(data, "some trees", 1, "gold")
+    assert {name for name in shared if shared[name] != labels[name]} != set()
+    for dataset in ("trees", "some trees"):
+        found = routing_faults(ReleasedCorpus.open(data), dataset, "gold")
+        assert all(result.passed for result in judge_rows(data, "routing_actions", found.actions))
+
+
+def test_of_questions_with_the_same_words_the_first_is_curated(data: DataFolder) -> None:
+    twin = replace(QUESTIONS[0], question_id="q0", evidence=(GoldEvidence("Aspen", (), "matches"),))
+    write_question_set(data, QuestionSet("trees", (*QUESTIONS, twin)))
+    summary = curated(data)
+    assert summary.n_questions == 6
+    assert {row["question_id"] for row in rows(data, "routing_states")} == {"q0", "q2", "q3", "q4"}
+
+
+def test_a_questions_file_without_the_splits_does_not_become_the_set(data: DataFolder, tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({"id": "only", "question": "Who?", "answers": [], "evidence": [], "split": "test"}))
+    with pytest.raises(UserError, match="no question of the splits train, dev"):
+        curated(data, questions=path)
+    assert len(read_question_set(data, "trees").questions) == len(QUESTIONS)
 
 
 def test_a_run_that_was_ended_goes_on_behind_the_last_portion(data: DataFolder,
@@ -172,7 +204,7 @@ def test_the_command_names_what_is_wrong(data: DataFolder, tmp_path: Path,
 
     assert run(dataset="flowers")[0] == 2
     assert run(teacher="oracle") == (2, "curate_actions: teacher 'oracle': no such teacher; expected one of gold, "
-                                        "local, an endpoint's URL. Correct --teacher.\n")
+                                        "local, an endpoint's URL. Correct the teacher.\n")
     assert "k: Input should be" in run(k=0)[1]
     code, message = run(teacher="http://127.0.0.1:1/v1")
     assert code == 1

@@ -146,3 +146,23 @@ def test_damaged_files_are_refused(own: Path) -> None:
         load_adapter(own)
     assert not is_adapter("http://127.0.0.1:8000/v1")
     assert not is_adapter("similarity")
+
+
+@pytest.mark.parametrize("threshold", ["NaN", "Infinity", "-1e999", '"high"', "null", "[]"])
+def test_a_threshold_that_is_no_number_is_refused(own: Path, threshold: str) -> None:
+    card = (own / adapter.CARD).read_text()
+    found = json.dumps(json.loads(card)["score_threshold"])
+    (own / adapter.CARD).write_text(card.replace(found, threshold))
+    with pytest.raises(UserError, match=r"espalier\.json cannot be read"):
+        check_router(str(own))
+
+
+@pytest.mark.parametrize("damage", [
+    {"r": 4}, {"r": 0}, {"r": "eight"}, {"peft_type": "IA3"}, {"peft_type": "PROMPT_TUNING"}, {"peft_type": "OWL"},
+    {"peft_type": None}, {"target_modules": ["no_proj"]}, {"target_modules": None}, {"lora_alpha": "x"},
+    {"use_dora": True}, {"modules_to_save": ["lm_head"]}])
+def test_a_config_of_another_adapter_is_refused(own: Path, damage: dict[str, Any]) -> None:
+    config = json.loads((own / adapter.CONFIG).read_text())
+    (own / adapter.CONFIG).write_text(json.dumps({**config, **damage}))
+    with pytest.raises(UserError, match="does not fit its base"):
+        load_adapter(own)

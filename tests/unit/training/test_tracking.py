@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.errors import RunFailure
 from pipelines.settings import DataFolder
-from training.tracking import TrackedRun, open_client
+from training.tracking import TrackedRun, Tracker, open_client
 
 
 class Recording:
@@ -40,3 +40,15 @@ def test_a_damaged_store_is_named(data: DataFolder) -> None:
     path.write_bytes(b"no database at all" * 500)
     with pytest.raises(RunFailure, match=r"MLflow's store sqlite:.*mlflow\.db: DatabaseError"):
         open_client(data)
+
+
+def test_a_store_that_fails_in_the_middle_of_a_run_is_named(data: DataFolder) -> None:
+    tracker = Tracker(data, "training")
+    with pytest.raises(RunFailure, match=r"MLflow's store sqlite:"), tracker.run("owls", "one") as run:
+        Path(data.mlflow_uri.removeprefix("sqlite:///")).write_bytes(b"no database at all" * 500)
+        run.log_metrics({"loss": 1.0})
+
+
+def test_an_error_in_a_run_stays_what_it_is(data: DataFolder) -> None:
+    with pytest.raises(KeyError, match="owl"), Tracker(data, "training").run("owls", "one"):
+        raise KeyError("owl")
