@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assets.quality.training_faults import routing_faults
-from assets.quality.training_validation import judge_rows
 from built import Built
 from language_model_server import Asked, Sent, chat, served
 
+from assets.quality.training_faults import routing_faults
+from assets.quality.training_validation import judge_rows
 from pipelines.errors import RunFailure, UserError
 from pipelines.evaluation.datasets import GoldEvidence, Question, QuestionSet
 from pipelines.evaluation.question_table import read_question_set, write_question_set

@@ -48,19 +48,21 @@ def test_a_folder_without_permission_is_told(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "locked").mkdir(mode=0o500)
     # Root, as whom tests may run, has every permission.
     monkeypatch.setattr(os, "access", lambda path, mode: bool(path.stat().st_mode & mode << 6 == mode << 6))
-    assert "cannot be written" in told(CurvesConfig, tmp_path / "c.yaml", f"dataset: d\nout: {tmp_path}/locked/a.json")
+    text = f"dataset: d\nout: {tmp_path}/locked/a.json"
+    assert "cannot be written" in told(CurvesConfig, tmp_path / "c.yaml", text)
 
 
 @pytest.mark.parametrize("name", ["a/b", "", "it's", "a b", "-x", "models:/x"])
 @pytest.mark.parametrize(("model", "more"), [
     (PromoteConfig, ""), (TrainScorerConfig, "\nout: s.safetensors"), (FinetuneConfig, "\nout: adapter")])
-def test_a_name_that_the_registry_does_not_take_is_refused(model: Any, more: str, name: str, tmp_path: Path) -> None:
+def test_a_name_that_the_registry_does_not_take_is_refused(model: Any, more: str, name: str,
+                                                           tmp_path: Path) -> None:
     assert "is no name of a router" in told(model, tmp_path / "c.yaml", f'dataset: d\nname: "{name}"{more}')
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("", "no fields; expected lines as NAME: VALUE"), ("[1]", "a list"), ("7", "a int"), ("a: b: c", "cannot be read"),
-    ("\t- {", "cannot be read")])
+    ("", "no fields; expected lines as NAME: VALUE"), ("[1]", "a list"), ("7", "a int"),
+    ("a: b: c", "cannot be read"), ("\t- {", "cannot be read")])
 def test_a_file_without_fields_is_one_line(text: str, expected: str, tmp_path: Path) -> None:
     message = told(PromoteConfig, tmp_path / "c.yaml", text)
     assert expected in message

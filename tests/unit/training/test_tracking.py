@@ -44,9 +44,14 @@ def test_a_damaged_store_is_named(data: DataFolder) -> None:
 
 def test_a_store_that_fails_in_the_middle_of_a_run_is_named(data: DataFolder) -> None:
     tracker = Tracker(data, "training")
-    with pytest.raises(RunFailure, match=r"MLflow's store sqlite:"), tracker.run("owls", "one") as run:
-        Path(data.mlflow_uri.removeprefix("sqlite:///")).write_bytes(b"no database at all" * 500)
-        run.log_metrics({"loss": 1.0})
+
+    def work() -> None:
+        with tracker.run("owls", "one") as run:
+            Path(data.mlflow_uri.removeprefix("sqlite:///")).write_bytes(b"no database at all" * 500)
+            run.log_metrics({"loss": 1.0})
+
+    with pytest.raises(RunFailure, match=r"MLflow's store sqlite:"):
+        work()
 
 
 def test_an_error_in_a_run_stays_what_it_is(data: DataFolder) -> None:
