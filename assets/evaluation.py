@@ -40,6 +40,8 @@ class PredictionsConfig(dg.Config):
                                                   "an adapter's folder, models:/NAME@champion, local, or the "
                                                   "URL of an endpoint, with #MODEL")
     reader: str = Field("none", description="Reader of the evidence: none, default, or the URL of an endpoint")
+    together: int = Field(1, ge=1, le=1000, description=(
+        "Questions that are asked at once, for a language model that routes; latencies are then shared equally"))
     options: dict[str, str] = Field({}, description="Options for the methods that have them")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")
 
@@ -87,8 +89,8 @@ def predictions(context: dg.AssetExecutionContext, config: PredictionsConfig,
         for dataset, methods in wanted.items():
             options = EvaluationOptions(
                 methods=tuple(methods), budget_tokens=config.budget_tokens, k=config.k, router=config.router,
-                reader=config.reader, curve_budgets=tuple(config.curve_budgets), set=config.options,
-                release=config.release)
+                reader=config.reader, together=config.together,
+                curve_budgets=tuple(config.curve_budgets), set=config.options, release=config.release)
             asked = read_question_set(data, dataset)
             evaluation = evaluate(data, asked, options, progress=functools.partial(
                 _tell_progress, n_questions=len(asked.questions)))

@@ -43,7 +43,7 @@ def run_evaluation(data: DataFolder, questions: QuestionSet, options: Evaluation
         wanted = _wanted(names, options)
         config = {
             "methods": wanted, "budget_tokens": options.budget_tokens, "router": options.router,
-            "reader": options.reader,
+            "reader": options.reader, "together": options.together,
             "curve_budgets": list(options.curve_budgets), "options": options.set,
             **({} if options.k is None else {"k": options.k}),
             **({} if options.release is None else {"release": options.release}),

@@ -19,9 +19,9 @@ from pipelines.documents.citation import Address, parse_address, resolve, versio
 from pipelines.documents.render import Rendering
 from pipelines.documents.tree import Document, Node
 from pipelines.errors import UserError
-from pipelines.methods.base import Filters, Request, RetrievalCorpus, Retrieved, Trace
+from pipelines.methods.base import BatchMethod, Filters, Request, RetrievalCorpus, Retrieved, Trace
 from pipelines.methods.options import read_options
-from pipelines.methods.reader import NO_READER, READER_OPTIONS, check_reader, make_reader, split_options
+from pipelines.methods.reader import NO_READER, READER_OPTIONS, Reader, check_reader, make_reader, split_options
 from pipelines.methods.registry import make_method
 from pipelines.methods.routers import check_router
 from pipelines.models.llm import NO_USAGE, Usage
@@ -131,11 +131,20 @@ class Corpus:
         settings of method and reader (`--set`). Raises UserError for whatever of this cannot be, RunFailure
         where a reader's model cannot be had.
         """
+        return self.ask_many([question], method, budget, k, router, source, titles, reader, options)[0]
+
+    def ask_many(self, questions: Sequence[str], method: str = "rdr2", budget: int = 1000, k: int | None = None,
+                 router: str = "similarity", source: str | None = None, titles: Sequence[str] = (),
+                 reader: str = "none", options: Mapping[str, object] | None = None) -> list[Answer]:
+        """`ask` for several questions: what a language model routes is routed side by side.
+
+        `latency_s` of each is then its share of the time that retrieving for all of them took.
+        """
         titles = (titles,) if isinstance(titles, str) else titles
         self._check_titles(titles)
-        request = make_request(question, budget, k=k, router=router, source=source, titles=titles,
-                               options=options, reader=reader)
-        return answer(request, method, self._corpus, self.release, reader)
+        requests = [make_request(question, budget, k=k, router=router, source=source, titles=titles,
+                                 options=options, reader=reader) for question in questions]
+        return answer_many(requests, method, self._corpus, self.release, reader)
 
     def _check_titles(self, titles: Sequence[str]) -> None:
         self._corpus.doc_ids(titles)  # In one read, from which the single ones below and the searches follow.
@@ -245,30 +254,55 @@ def _option_text(value: object) -> str:
 
 def answer(request: Request, method_name: str, corpus: RetrievalCorpus, release: int,
            reader_name: str = NO_READER) -> Answer:
-    """Run one method for one request, pack what it found, read it: the one path of `ask` and `evaluate`.
+    """Run one method for one request, pack what it found, read it.
 
     Raises UserError for an unknown method or option, RunFailure where a reader's model cannot be had.
     """
+    return answer_many([request], method_name, corpus, release, reader_name)[0]
+
+
+def answer_many(requests: Sequence[Request], method_name: str, corpus: RetrievalCorpus, release: int,
+                reader_name: str = NO_READER) -> list[Answer]:
+    """The same for several requests that differ in the question alone: the one path of `ask` and `evaluate`."""
+    if not requests:
+        return []
     method = make_method(method_name)
-    reader_options, method_options = split_options(request.options)
+    reader_options, method_options = split_options(requests[0].options)
     reader = make_reader(reader_name, read_options(f"reader {reader_name}", READER_OPTIONS, reader_options),
                          corpus.count_tokens)
-    trace = Trace()
+    requests = [replace(request, options=method_options) for request in requests]
+    traces = [Trace() for _ in requests]
+    if len(requests) > 1 and isinstance(method, BatchMethod):
+        begin = time.perf_counter()
+        found = method.retrieve_many(requests, corpus, traces)
+        seconds = [(time.perf_counter() - begin) / len(requests)] * len(requests)
+    else:
+        found, seconds = [], []
+        for request, trace in zip(requests, traces, strict=True):
+            begin = time.perf_counter()
+            found.append(method.retrieve(request, corpus, trace))
+            seconds.append(time.perf_counter() - begin)
+    return [_packed_and_read(request, method.name, corpus, release, reader, trace, retrieved, took)
+            for request, trace, retrieved, took in zip(requests, traces, found, seconds, strict=True)]
+
+
+def _packed_and_read(request: Request, method: str, corpus: RetrievalCorpus, release: int, reader: Reader | None,
+                     trace: Trace, retrieved: Retrieved, seconds: float) -> Answer:
+    """seconds: what retrieving took."""
     begin = time.perf_counter()
-    retrieved = method.retrieve(replace(request, options=method_options), corpus, trace)
     with trace.step("pack", n_pieces=len(retrieved.pieces), budget_tokens=request.budget_tokens) as step:
         context = pack(retrieved.pieces, corpus, request.budget_tokens)
         step |= {"n_taken": context.n_taken, "n_skipped": context.n_skipped, "is_cut": context.is_cut,
                  "context_tokens": context.n_tokens}
     text, usage = None, NO_USAGE
     if reader is not None:
-        with trace.step("read", reader=reader_name, form=reader.form) as step:
+        with trace.step("read", reader=reader.name, form=reader.form) as step:
             reading = reader.read(request.question, context.text)
             step |= {"model": reader.model.name, "said": reading.said, "n_words_cut": reading.n_words_cut,
                      **reading.usage.to_json()}
         text, usage = reading.answer, reading.usage
-    return _answer(request, method.name, release, text, trace, retrieved, usage, context,
-                   time.perf_counter() - begin)
+    return _answer(request, method, release, text, trace, retrieved, usage, context,
+                   seconds + time.perf_counter() - begin)
 
 
 def _answer(request: Request, method: str, release: int, text: str | None, trace: Trace, retrieved: Retrieved,

@@ -25,7 +25,10 @@ CHUNK_QUESTIONS = 16
 
 @dataclass(frozen=True)
 class Ask:
-    """How one method is asked. Everything here is pickled to Ray's workers."""
+    """How one method is asked. Everything here is pickled to Ray's workers.
+
+    together: questions that are asked at once; what they take is then shared equally.
+    """
 
     method: str
     budget_tokens: int
@@ -33,6 +36,7 @@ class Ask:
     router: str = "similarity"
     reader: str = "none"
     options: Mapping[str, str] = field(default_factory=dict)
+    together: int = 1
 
 
 Progress = Callable[[str, int, int], None]
@@ -48,16 +52,18 @@ class Answerer(Protocol):
         """One prediction a question, in their order."""
 
 
-def predict(corpus: Corpus, ask: Ask, question: Question) -> Prediction:
-    """Ask one question."""
-    answer = corpus.ask(question.question, method=ask.method, budget=ask.budget_tokens, k=ask.k,
-                        router=ask.router, reader=ask.reader, options=ask.options)
-    pieces = tuple(RankedPiece(piece.doc_id, piece.ranges, piece.score) for piece in answer.packed.pieces)
-    return Prediction.from_answer(question.question_id, answer.to_json(), pieces)
+def predict(corpus: Corpus, ask: Ask, questions: Sequence[Question]) -> list[Prediction]:
+    """Ask some questions at once."""
+    answers = corpus.ask_many([question.question for question in questions], method=ask.method,
+                              budget=ask.budget_tokens, k=ask.k, router=ask.router, reader=ask.reader,
+                              options=ask.options)
+    return [Prediction.from_answer(question.question_id, answer.to_json(), tuple(
+        RankedPiece(piece.doc_id, piece.ranges, piece.score) for piece in answer.packed.pieces))
+        for question, answer in zip(questions, answers, strict=True)]
 
 
 class InProcess:
-    """Answers with one corpus in this process, one question after the other."""
+    """Answers with one corpus in this process, one question or batch after the other."""
 
     description = "in process"
 
@@ -68,12 +74,12 @@ class InProcess:
     def answer(self, ask: Ask, questions: Sequence[Question], progress: Progress) -> list[Prediction]:
         if questions and ask.method not in self._warm:
             # The first question of a method pays for models and indexes; a median over few would too.
-            predict(self._corpus, ask, questions[0])
+            predict(self._corpus, ask, questions[:1])
             self._warm.add(ask.method)
-        predictions = []
-        for number, question in enumerate(questions, start=1):
-            predictions.append(predict(self._corpus, ask, question))
-            progress(ask.method, number, len(questions))
+        predictions: list[Prediction] = []
+        for begin in range(0, len(questions), ask.together):
+            predictions += predict(self._corpus, ask, questions[begin: begin + ask.together])
+            progress(ask.method, len(predictions), len(questions))
         return predictions
 
 
@@ -85,8 +91,8 @@ class OnRay:
         self.description = f"on Ray, {running.n} workers at a time"
 
     def answer(self, ask: Ask, questions: Sequence[Question], progress: Progress) -> list[Prediction]:
-        calls = [(ask, list(questions[begin: begin + CHUNK_QUESTIONS]))
-                 for begin in range(0, len(questions), CHUNK_QUESTIONS)]
+        size = max(CHUNK_QUESTIONS, ask.together)
+        calls = [(ask, list(questions[begin: begin + size])) for begin in range(0, len(questions), size)]
         predictions: list[Prediction] = []
         for answered in self._running.in_order("answer", calls):
             predictions += answered

@@ -58,6 +58,8 @@ class EvaluationOptions(BaseModel):
     k: int | None = Field(None, ge=0, description="Units that a method retrieves; none: its own default")
     router: str = Field("similarity", description="Router of the methods that route, as --router")
     reader: str = Field("none", description="Reader that answers from the context")
+    together: int = Field(1, ge=1, le=1000, description=(
+        "Questions that are asked at once, for a language model that routes; latencies are then shared equally"))
     set: dict[str, str] = Field(default_factory=dict, description="Options for the methods that have them")
     release: int | None = Field(None, ge=1, description="Release; none: the served one")
     ray: Literal["auto", "never", "always"] = Field("auto", description="Whether to ask on Ray")
@@ -134,7 +136,7 @@ def evaluate(data: DataFolder, questions: QuestionSet, options: EvaluationOption
         runs: dict[str, TrackedRun] = {}
         for name in names:
             ask = Ask(name, options.budget_tokens, options.k, router, options.reader,
-                      method_options[name])
+                      method_options[name], options.together)
             with _method_run(tracker, questions, name, parent) as run:
                 runs[name] = run
                 run.log_params(_params(questions, settings, name, method_options[name]))
@@ -180,7 +182,7 @@ def _settings(release: Release, options: EvaluationOptions, answerer: Answerer) 
         encoder=release.encoder, router=described(options.router, LOCAL_ROUTER),
         reader=described(options.reader, LOCAL_READER), k=options.k,
         options=dict(sorted(options.set.items())), code_version=code_version(),
-        executor=answerer.description)
+        executor=answerer.description + (f", {options.together} questions at once" if options.together > 1 else ""))
 
 
 @contextmanager

@@ -72,6 +72,8 @@ class CurvesConfig(BaseModel):
     ablations: tuple[str, ...] = Field(tuple(ABLATIONS), description="Parts that are taken away, one at a time")
     budget_tokens: int = Field(1000, ge=1, description="Budget of every context, in tokens")
     set: dict[str, str] = Field(default_factory=dict, description="Other options of the method")
+    together: int = Field(1, ge=1, le=1000, description=(
+        "Questions that are asked at once, for a language model that routes; latencies are then shared equally"))
     ray: bool = Field(False, description="Ask on Ray")
     workers: int | None = Field(None, ge=1, description="Workers on Ray; none: one a CPU")
     out: OutFile | None = Field(None, description="All points and differences as JSON")
@@ -190,7 +192,7 @@ def _ask(answerer: Answerer, corpus: Corpus, config: CurvesConfig, point: Point,
          questions: Sequence[Question]) -> dict[str, dict[str, float | None]]:
     """Metrics of every question at a point, by its id."""
     ask = Ask(point.method, config.budget_tokens, point.k, router,
-              options={**config.set, "expand_iterations": str(point.turns)})
+              options={**config.set, "expand_iterations": str(point.turns)}, together=config.together)
     count_tokens = corpus.retrieval.count_tokens
     return {question.question_id: point_metrics(question, prediction, count_tokens)
             for question, prediction in zip(questions, answerer.answer(ask, questions, lambda *_: None),

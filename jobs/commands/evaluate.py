@@ -74,6 +74,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--curve", metavar="TOKENS,…", default="250,500,2000",
                         help="more budgets for the curve of evidence recall, empty for none "
                              "(default: %(default)s)")
+    parser.add_argument("--together", type=int, default=1, metavar="N",
+                        help="questions that are asked at once: faster with a language model as router; latencies "
+                             "are then a batch's, shared equally (default: %(default)s)")
     add_release_argument(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE.json",
                         help="where to write the result")
@@ -92,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     questions = load_questions(args.questions.absolute(), args.dataset, skip_bad=True)
     options = make_options(
         methods=_names(args.methods), budget_tokens=args.budget, k=args.k, router=args.router,
-        reader=args.reader, set=read_assignments(args.options), release=args.release,
+        reader=args.reader, together=args.together, set=read_assignments(args.options), release=args.release,
         curve_budgets=_budgets(args.curve))
     _check_out(args.out)
     current_release(data)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pipelines.documents.render import Range
 from pipelines.documents.tree import Document, Sentence
@@ -169,3 +169,12 @@ class Method(Protocol):
 
     def retrieve(self, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
         """Find evidence for a question. Raises UserError for an option that the method does not have."""
+
+
+@runtime_checkable
+class BatchMethod(Method, Protocol):
+    """A method that gains by several questions at once: a model decides side by side on all of them."""
+
+    def retrieve_many(self, requests: Sequence[Request], corpus: RetrievalCorpus,
+                      traces: Sequence[Trace]) -> list[Retrieved]:
+        """What `retrieve` finds for each of these questions, which have router and options in common."""

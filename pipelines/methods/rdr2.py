@@ -12,19 +12,21 @@ grammar (`routing.py`), routers, budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import get_args
+from typing import Any, get_args
 
 from pipelines.methods.ablations import ABLATIONS, NO_ROUTER
-from pipelines.methods.base import Option, Request, RetrievalCorpus, Retrieved, Trace
+from pipelines.methods.base import Hit, Option, Piece, Request, RetrievalCorpus, Retrieved, Trace
 from pipelines.methods.flat import Flat
 from pipelines.methods.llm_router import DECODES
 from pipelines.methods.options import read_options
 from pipelines.methods.passages import Ranking, find_passages
 from pipelines.methods.routers import make_router
-from pipelines.methods.routing_loop import RoutedDocument, RoutingLoop
+from pipelines.methods.routing import Router
+from pipelines.methods.routing_loop import RoutedDocument, RoutingLoop, route_questions
 from pipelines.models.llm import NO_USAGE, Usage
 from pipelines.retrieval.budget import pack
 
@@ -49,6 +51,22 @@ OPTIONS = (
 )
 
 
+@dataclass
+class _Asked:
+    """A question in routing. ks: the numbers of passages that are still to be routed. routed: by the last one."""
+
+    request: Request
+    trace: Trace
+    loop: RoutingLoop
+    hits: list[Hit]
+    ks: deque[int]
+    routed: list[RoutedDocument] = field(default_factory=list)
+
+    def pieces(self) -> list[Piece]:
+        """Pieces of the routed documents, in their order."""
+        return [piece for document in self.routed for piece in document.pieces()]
+
+
 class Rdr2:
     """Retrieve, route, and leave the reading to a reader."""
 
@@ -62,43 +80,65 @@ class Rdr2:
 
     def retrieve(self, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
         """Search, route each document, return the answered nodes by document rank, then score."""
-        options = read_options(f"method {self.name}", OPTIONS, request.options)
+        return self.retrieve_many([request], corpus, [trace])[0]
+
+    def retrieve_many(self, requests: Sequence[Request], corpus: RetrievalCorpus,
+                      traces: Sequence[Trace]) -> list[Retrieved]:
+        """The same for several questions with router and options in common: their documents are routed together."""
+        options = read_options(f"method {self.name}", OPTIONS, requests[0].options)
         if NO_ROUTER in self.ablations:
-            return self._passages(options["ranking"], request, corpus, trace)
-        router = make_router(request.router, corpus, options)
-        k = self.default_k if request.k is None else request.k
-        ks = list(_fill_ks(k or 0)) if self.fill else [k or 0]
+            return [self._passages(options["ranking"], request, corpus, trace)
+                    for request, trace in zip(requests, traces, strict=True)]
+        router = make_router(requests[0].router, corpus, options)
+        asked = [self._begin(request, corpus, router, options, trace)
+                 for request, trace in zip(requests, traces, strict=True)]
+        waiting = asked
+        while waiting:
+            routed = route_questions([(one.loop, one.hits[:one.ks[0]], one.trace) for one in waiting])
+            for one, documents in zip(waiting, routed, strict=True):
+                one.routed = documents
+            waiting = [one for one in waiting if self._goes_on(one, corpus)]
+        return [_assembled(one) for one in asked]
+
+    def _begin(self, request: Request, corpus: RetrievalCorpus, router: Router, options: Mapping[str, Any],
+               trace: Trace) -> _Asked:
+        k = (self.default_k if request.k is None else request.k) or 0
+        ks = deque(_fill_ks(k) if self.fill else [k])
         hits = find_passages(options["ranking"], request, ks[-1], corpus, trace)
         if options["ranking"] != "dense":
             # Whatever ranked them, what routers read of a passage is its cosine.
             cosines = corpus.cosines(request.question, hits)
             hits = [replace(hit, score=cosines.get(hit.unit_id, 0.0)) for hit in hits]
         loop = RoutingLoop(request.question, corpus, router, options, self.ablations)
-        routed: list[RoutedDocument] = []
-        for k in ks:
-            routed = loop.route_all(hits[:k], trace)
-            if not self.fill or k >= len(hits) or self._is_full(routed, corpus, request, k, trace):
-                break
-        pieces = [piece for document in routed for piece in document.pieces()]
-        with trace.step("assemble", n_pieces=len(pieces)) as step:
-            step["answers"] = {document.view.document.doc_id: sorted(document.answers)
-                               for document in routed if document.answers}
-        all_routed = loop.all_routed()
-        usage = reduce(Usage.__add__, (one.usage for one in all_routed), NO_USAGE)
-        return Retrieved(pieces, usage.calls, usage.tokens_in, usage.tokens_out,
-                         sum(one.fallbacks for one in all_routed), usage.cost_usd)
+        return _Asked(request, trace, loop, hits, ks)
+
+    def _goes_on(self, asked: _Asked, corpus: RetrievalCorpus) -> bool:
+        """Whether more passages are to be routed: `fill` alone, until the context is full or there are no more."""
+        k = asked.ks.popleft()
+        return bool(asked.ks) and k < len(asked.hits) and not self._is_full(asked, corpus, k)
 
     def _passages(self, ranking: Ranking, request: Request, corpus: RetrievalCorpus, trace: Trace) -> Retrieved:
         """Without a router: the same passages as they are; with `fill`, as many as fill the budget."""
         k = request.k if self.fill or request.k is not None else self.default_k
         return Flat(self.name, ranking).retrieve(replace(request, k=k, options={}), corpus, trace)
 
-    def _is_full(self, routed: Sequence[RoutedDocument], corpus: RetrievalCorpus, request: Request, k: int,
-                 trace: Trace) -> bool:
-        with trace.step("fill", k=k) as step:
-            pieces = [piece for document in routed for piece in document.pieces()]
-            step["context_tokens"] = pack(pieces, corpus, request.budget_tokens).n_tokens
-        return bool(step["context_tokens"] >= FILL_SHARE * request.budget_tokens)
+    def _is_full(self, asked: _Asked, corpus: RetrievalCorpus, k: int) -> bool:
+        budget_tokens = asked.request.budget_tokens
+        with asked.trace.step("fill", k=k) as step:
+            step["context_tokens"] = pack(asked.pieces(), corpus, budget_tokens).n_tokens
+        return bool(step["context_tokens"] >= FILL_SHARE * budget_tokens)
+
+
+def _assembled(asked: _Asked) -> Retrieved:
+    """The pieces, with what all routing took."""
+    pieces = asked.pieces()
+    with asked.trace.step("assemble", n_pieces=len(pieces)) as step:
+        step["answers"] = {document.view.document.doc_id: sorted(document.answers)
+                           for document in asked.routed if document.answers}
+    all_routed = asked.loop.all_routed()
+    usage = reduce(Usage.__add__, (one.usage for one in all_routed), NO_USAGE)
+    return Retrieved(pieces, usage.calls, usage.tokens_in, usage.tokens_out,
+                     sum(one.fallbacks for one in all_routed), usage.cost_usd)
 
 
 def _fill_ks(first_k: int) -> Iterator[int]:

@@ -70,11 +70,11 @@ def split_options(given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, s
 
 
 class Reader:
-    """Answers from evidence with one language model."""
+    """Answers from evidence with one language model. name: as `--reader` has it."""
 
-    def __init__(self, model: LanguageModel, form: str, max_tokens: int,
+    def __init__(self, name: str, model: LanguageModel, form: str, max_tokens: int,
                  count_tokens: Callable[[str], int]) -> None:
-        self.model, self.form, self._count_tokens = model, form, count_tokens
+        self.name, self.model, self.form, self._count_tokens = name, model, form, count_tokens
         self._max_tokens = max_tokens or FORMS[form].max_tokens
 
     def read(self, question: str, context: str) -> Reading:
@@ -115,7 +115,7 @@ def make_reader(name: str, options: Mapping[str, Any], count_tokens: Callable[[s
     check_reader(name)
     if name == NO_READER:
         return None
-    return Reader(load_model(name), options["reader_form"], options["reader_tokens"], count_tokens)
+    return Reader(name, load_model(name), options["reader_form"], options["reader_tokens"], count_tokens)
 
 
 def reader_messages(form: str, question: str, context: str) -> list[Message]:

@@ -144,7 +144,7 @@ def test_routing_and_reading_with_it(model: LocalModel) -> None:
         if decode != "free":
             assert actions.fault_counts() == {"expelled": 0, "unknown": 0, "unparsed": 0, "collapsed": False}
     asked = ("When do owls hunt?", "# Owl\nOwls hunt at night.")
-    reading = Reader(model, "short", 12, count).read(*asked)
+    reading = Reader("default", model, "short", 12, count).read(*asked)
     said = model.complete(reader_messages("short", *asked), 12)
     assert (reading.said, reading.usage) == (said.text, said.usage)
     assert reading.answer == plain_answer(said.text, "short")

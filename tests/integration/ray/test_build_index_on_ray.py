@@ -114,7 +114,7 @@ def test_questions_are_answered_on_a_cluster(small_built: Built, monkeypatch: py
 
     questions = [Question(f"q{number}", text, (), ()) for number, text in enumerate(
         ("What is made of the wood of the aspen?", "What avoids cedar?", "What is sap used for?"))]
-    ask = Ask("rdr2", 200)
+    ask = Ask("rdr2", 200, together=2)
     corpus = Corpus.open(small_built.data)
     expected = [corpus.ask(question.question, method=ask.method, budget=ask.budget_tokens).context
                 for question in questions]

@@ -20,7 +20,7 @@ CONTEXT = "# Owl\nOwls hunt at night."
 def reader(url: str, form: str = "short", context_tokens: int | None = None, max_tokens: int = 0) -> Reader:
     model = Endpoint(parse_endpoint(f"{url}#m"), EndpointSettings(retries=0))
     model.context_tokens = context_tokens
-    return Reader(model, form, max_tokens, COUNT)
+    return Reader("default", model, form, max_tokens, COUNT)
 
 
 def test_an_answer_from_the_evidence() -> None:

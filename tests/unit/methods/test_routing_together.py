@@ -133,8 +133,12 @@ def routed(corpus: Any, router: Any, monkeypatch: pytest.MonkeyPatch, **fields: 
     monkeypatch.setattr(rdr2, "make_router", lambda name, corpus, options: router)
     trace = Trace()
     retrieved = Rdr2().retrieve(Request(BIRDS, **fields), corpus, trace)
+    return retrieved, facts(trace)
+
+
+def facts(trace: Trace) -> list[dict[str, Any]]:
     volatile = ("started_at_s", "duration_s", "router")
-    return retrieved, [{key: value for key, value in step.items() if key not in volatile} for step in trace.steps]
+    return [{key: value for key, value in step.items() if key not in volatile} for step in trace.steps]
 
 
 def test_a_turn_of_all_documents_is_decided_together(bird_corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,9 +161,27 @@ def test_questions_are_routed_together(bird_corpus: Any) -> None:
     together = meet_states_together(questions, bird_corpus, counting, settings)
     alone = [meet_states(question, bird_corpus, SimilarityRouter(0.3, 0.0), settings) for question in questions]
 
-    def facts(met: Any) -> list[Any]:
+    def shown(met: Any) -> list[Any]:
         return [(state.text, state.turn, output.text) for state, output in met]
 
-    assert [*map(facts, together)] == [*map(facts, alone)]
+    assert [*map(shown, together)] == [*map(shown, alone)]
     assert len(counting.shown[0]) == sum(state.turn == 0 for met in alone for state, _ in met)
     assert meet_states_together([], bird_corpus, counting, settings) == []
+
+
+@pytest.mark.parametrize("fill", [False, True])
+def test_a_method_routes_the_questions_of_a_batch_together(bird_corpus: Any, monkeypatch: pytest.MonkeyPatch,
+                                                           fill: bool) -> None:
+    requests = [Request(text, 200, k=1) for text in (BIRDS, "wingspan of the barn owl", BIRDS, "auk")]
+    counting = Counting()
+    monkeypatch.setattr(rdr2, "make_router", lambda name, corpus, options: counting)
+    traces = [Trace() for _ in requests]
+    together = Rdr2(fill).retrieve_many(requests, bird_corpus, traces)
+    first = counting.shown[0]
+    counting.shown.clear()
+    alone = [Trace() for _ in requests]
+    assert together == [Rdr2(fill).retrieve(request, bird_corpus, trace)
+                        for request, trace in zip(requests, alone, strict=True)]
+    assert [turn for _, turn in first] == [0] * len(requests)
+    assert [facts(trace) for trace in traces] == [facts(trace) for trace in alone]
+    assert any(step["step"] == "fill" for step in traces[0].steps) == fill

@@ -63,6 +63,18 @@ def test_equal_questions_have_equal_answers(corpus: Corpus, shared_data: DataFol
         assert (one["context"], one["evidence"]) == (two["context"], two["evidence"])
 
 
+@pytest.mark.parametrize("method", ["rdr2", "rdr2+fill", "flat_hybrid"])
+def test_questions_that_are_asked_together_have_the_answers_of_each_alone(corpus: Corpus, method: str) -> None:
+    questions = [QUESTION, "Who wrote about autism?", QUESTION]
+    options = easy(method)
+    together = corpus.ask_many(questions, method=method, budget=300, options=options)
+    alone = [corpus.ask(question, method=method, budget=300, options=options) for question in questions]
+    assert [(one.question, one.context, one.llm_calls) for one in together] == [
+        (one.question, one.context, one.llm_calls) for one in alone]
+    assert all(one.latency_s > 0 for one in together)
+    assert corpus.ask_many([]) == []
+
+
 @pytest.mark.parametrize(("fields", "subject"), [
     ({"question": ""}, "question"), ({"question": " \n"}, "question"), ({"budget": 0}, "budget"),
     ({"budget": -5}, "budget"), ({"budget": 1.5}, "budget"), ({"budget": True}, "budget"), ({"k": -1}, "k"),
