@@ -18,6 +18,7 @@ from pathlib import Path
 from jobs.instance import instance_environment, place_instance
 from pipelines.errors import EspalierError, UserError
 from pipelines.settings import DataFolder
+from training.moved_store import follow_move
 
 HOST = "127.0.0.1"
 WORKSPACE = Path(__file__).resolve().parent.parent / "workspace.yaml"
@@ -53,6 +54,7 @@ def serve(data: DataFolder, dagster_port: int, mlflow_port: int) -> int:
     check_port("Dagster", dagster_port)
     check_port("MLflow", mlflow_port)
     place_instance(data)
+    follow_move(data)
     # MLflow's server would start a dozen processes for jobs that nothing here submits.
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     environment = os.environ | instance_environment(data) | quiet

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import RunFailure
 from pipelines.evaluation.datasets import QuestionSet
 from pipelines.settings import DataFolder
+from training.moved_store import follow_move, store_failure
 
 EXPERIMENT_PREFIX = "evaluation"
 PARAM_LIMIT = 5_000
@@ -78,7 +78,7 @@ class Tracker:
 
         Raises RunFailure where the store cannot be written, also in the block.
         """
-        with _store_failures(self._data.mlflow_uri), self._run(dataset, name, parent_run_id, tags) as run:
+        with _store_failures(self._data), self._run(dataset, name, parent_run_id, tags) as run:
             yield run
 
     @contextmanager
@@ -227,21 +227,20 @@ def open_client(data: DataFolder) -> Any:
         logging.getLogger(name).setLevel(logging.WARNING)
     # Traces go through a module-wide exporter, which follows the module-wide address.
     mlflow.set_tracking_uri(data.mlflow_uri)
-    with _store_failures(data.mlflow_uri):
+    with _store_failures(data):
+        follow_move(data)
         return mlflow.MlflowClient(data.mlflow_uri)
 
 
 @contextmanager
-def _store_failures(address: str) -> Iterator[None]:
+def _store_failures(data: DataFolder) -> Iterator[None]:
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         yield
     except (MlflowException, SQLAlchemyError) as error:
-        raise RunFailure(f"MLflow's store {address}", f"{type(error).__name__}: {error}".splitlines()[0],
-                         "a store that MLflow can read and write",
-                         "Mend its permissions or restore it, or move it away: a new one is made.") from error
+        raise store_failure(data, error) from error
 
 
 def _param_text(value: Any) -> str:

@@ -211,3 +211,39 @@ def test_only_whole_routers_in_safe_files_are_registered(data: DataFolder, file:
     client = open_client(data)
     assert not client.search_registered_models()
     assert client.get_experiment_by_name("training/trees") is None, "nothing is recorded of what is refused"
+
+
+def test_a_folder_that_was_copied_or_moved_has_its_own_artifacts(data: DataFolder, file: Path,
+                                                                 tmp_path: Path) -> None:
+    log(RouterRegistry(data), file)
+    copied, moved = (DataFolder.at(tmp_path / name) for name in ("a copy", "moved"))
+    shutil.copytree(data.root, copied.root)
+    shutil.copytree(data.state, copied.state, dirs_exist_ok=True)
+    before = sorted(Path(data.root).rglob("*"))
+    log(RouterRegistry(copied), file)
+    assert sorted(Path(data.root).rglob("*")) == before, "a copy does not write into what it was copied from"
+    shutil.rmtree(data.root)
+    Path(copied.root).rename(moved.root)
+    registry = RouterRegistry(moved)
+    for version in (1, 2):
+        assert registry.fetch(f"models:/trees/{version}").read_bytes() == file.read_bytes()
+    log(registry, file)
+    assert not Path(data.root).exists()
+    assert not Path(copied.root).exists()
+    client = open_client(moved)
+    runs = client.search_runs([one.experiment_id for one in client.search_experiments()])
+    assert len(runs) == 3
+    for run in runs:
+        assert run.info.artifact_uri.startswith(f"{Path(moved.mlflow_artifacts).as_uri()}/")
+        assert [one.path for one in client.list_artifacts(run.info.run_id)]
+
+
+def test_an_experiment_with_a_place_of_its_own_keeps_it(data: DataFolder, file: Path, tmp_path: Path) -> None:
+    client = open_client(data)
+    client.create_experiment("elsewhere", artifact_location=(tmp_path / "own place").as_uri())
+    log(RouterRegistry(data), file)
+    moved = DataFolder.at(tmp_path / "moved")
+    shutil.copytree(data.root, moved.root)
+    shutil.copytree(data.state, moved.state, dirs_exist_ok=True)
+    found = open_client(moved).get_experiment_by_name("elsewhere")
+    assert found.artifact_location == (tmp_path / "own place").as_uri()
