@@ -17,7 +17,8 @@ from pipelines.errors import RunFailure
 from pipelines.settings import DataFolder
 
 _ADDRESSES = (("experiments", "artifact_location"), ("runs", "artifact_uri"),
-              ("logged_models", "artifact_location"), ("model_versions", "storage_location"), ("trace_tags", "value"))
+              ("logged_models", "artifact_location"), ("model_versions", "storage_location"),
+              ("trace_tags", "value"))
 """Table and column of every address of artifacts in MLflow's schema."""
 
 
