@@ -19,6 +19,7 @@ from pipelines.deletion_vectors import live_rows
 from pipelines.dump_files import REFUSED, registered_dump_files
 from pipelines.errors import EspalierError
 from pipelines.locking import Holder, lock_holder
+from pipelines.release_settings import release_difference
 from pipelines.releases import Release, current_release, served_number
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder, Profile, profile_by_name
@@ -46,6 +47,8 @@ class Status:
     root: str
     release: Release | None
     release_fault: str | None
+    release_stale: str | None
+    """Why a build would publish another release though no table is due: other settings; else None."""
     tables: list[TableStatus]
     pending_files: list[str]
     refused_files: dict[str, str]
@@ -60,6 +63,7 @@ class Status:
             "data": self.root,
             "release": self.release.model_dump(mode="json") if self.release else None,
             "release_fault": self.release_fault,
+            "release_stale": self.release_stale,
             "tables": {table.name: {k: v for k, v in asdict(table).items() if k != "name"}
                        for table in self.tables},
             "stale": [table.name for table in self.tables if table.stale],
@@ -84,7 +88,8 @@ def read_status(data: DataFolder) -> Status:
     tables = [_table_status(data, name, versions, pinned.get(name), profile) for name in versions]
     pending, refused = waiting_files(data)
     return Status(
-        root=data.root, release=release, release_fault=fault, tables=tables,
+        root=data.root, release=release, release_fault=fault,
+        release_stale=release_difference(release, profile) if release else None, tables=tables,
         pending_files=pending, refused_files=refused, lock=lock_holder(data),
         folder_bytes=folder_size_bytes(data.root),
         free_bytes=shutil.disk_usage(_existing(data.state)).free)

@@ -58,6 +58,8 @@ def print_status(status: Status) -> None:
               f"encoder {release.encoder}, parser {release.parser_version}")
     else:
         print(f"release  {status.release_fault or 'none published yet'}")
+    if status.release_stale:
+        print(f"         stale: {status.release_stale}")
     lock = status.lock
     print(f"build    {f'process {lock.pid} since {lock.started_at}' if lock else 'none runs'}")
     size = "on an object store" if status.folder_bytes is None else _size(status.folder_bytes)

@@ -7,6 +7,8 @@ from pipelines.build_options import BuildOptions, save_build_options
 from pipelines.dump_files import refusals, register_dump_files
 from pipelines.errors import UserError
 from pipelines.locking import build_lock
+from pipelines.release_settings import router_thresholds, settings_sha256
+from pipelines.releases import Release, candidate, publish
 from pipelines.settings import DataFolder, Profile
 from pipelines.stage_settings import stage_settings
 from pipelines.status import read_status, waiting_files
@@ -100,3 +102,18 @@ def test_a_damaged_release_is_a_finding_and_no_crash(data: DataFolder) -> None:
     status = read_status(data)
     assert status.release is None
     assert "release 3" in (status.release_fault or "")
+
+
+def test_a_release_of_other_settings_is_stale(data: DataFolder, profile: Profile) -> None:
+    def made_with(settings: Profile) -> Release:
+        return candidate(data, tables={}, n_buckets=1, encoder=settings.encoder, encoder_dim=3, parser_version=1,
+                         token_counter=settings.token_counter, router=router_thresholds(settings),
+                         settings_sha256=settings_sha256(settings), counts={})
+
+    publish(data, made_with(profile))
+    assert read_status(data).release_stale is None
+    publish(data, made_with(profile.model_copy(update={"router_answer_threshold": 0.9})))
+    assert read_status(data).release_stale == (
+        f"router_answer_threshold is {profile.router_answer_threshold}, it was made with 0.9")
+    publish(data, made_with(profile.model_copy(update={"dense_flat_below": 1})))
+    assert "dense_flat_below" in str(read_status(data).to_json()["release_stale"])
