@@ -11,8 +11,6 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 export DO_NOT_TRACK := 1
-# uv hard-links from its cache where it can; on another file system it copies, without a warning a file.
-export UV_LINK_MODE ?= copy
 
 .PHONY: help setup demo demo-llm test test-unit test-slow lint ui bench docs lock clean
 
