@@ -67,13 +67,17 @@ def read_json(path: str) -> Any:
 
 
 def write_bytes(path: str, content: bytes) -> None:
-    """Replace the file at once: a reader sees the old content or the new, also after a power cut."""
+    """Replace the file at once: a reader sees the old content or the new, also after a power cut.
+
+    A link is followed: what it points to is replaced, not the link.
+    """
     if is_remote(path):
         store, key = _store(path)
         stream = store.open_output_stream(key, None)
         stream.write(content)
         stream.close()
         return
+    path = os.path.realpath(path)
     with _temporary_beside(path, content) as temporary:
         os.replace(temporary, path)
     _sync_folder(path)

@@ -24,6 +24,9 @@ def _has_writable_folder(path: Path) -> Path:
 def _is_writable_file(path: Path) -> Path:
     if path.is_dir() or path.name in ("", ".."):
         raise ValueError(f"{str(path)!r} is a folder, no file")
+    # A device would be replaced, not written to.
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{str(path)!r} is no regular file")
     return _has_writable_folder(path)
 
 

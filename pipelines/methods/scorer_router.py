@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipelines import files
 from pipelines.errors import UserError
 from pipelines.methods.base import Filters, RetrievalCorpus
 from pipelines.methods.line_features import FEATURE_FORMAT, NAMES, DocumentHits, line_features
@@ -68,8 +69,8 @@ class Scorer:
         return total / np.float32(len(self.networks))
 
     def save(self, path: Path, description: Mapping[str, Any]) -> None:
-        """Write it as safetensors. description: JSON values that stand in its head."""
-        from safetensors.numpy import save_file
+        """Write it as safetensors, as a whole. description: JSON values that stand in its head."""
+        from safetensors.numpy import save
 
         tensors = {"mean": self.mean, "scale": self.scale}
         for number, layers in enumerate(self.networks):
@@ -77,7 +78,8 @@ class Scorer:
                 tensors |= {f"networks.{number}.{depth}.weight": weight, f"networks.{number}.{depth}.bias": bias}
         head = {"feature_format": FEATURE_FORMAT, "features": list(NAMES), "thresholds": dict(self.thresholds),
                 **description}
-        save_file(tensors, path, {"espalier": json.dumps(head, sort_keys=True)})
+        # The library's own `save_file` makes a file that its owner alone may read.
+        files.write_bytes(str(path.absolute()), save(tensors, {"espalier": json.dumps(head, sort_keys=True)}))
 
     @staticmethod
     def load(path: Path) -> Scorer:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import UserError
-from pipelines.files import file_sha256
+from pipelines.files import file_sha256, write_bytes, write_json
 from pipelines.methods.routing import PROMPT_FORMAT
 from pipelines.models.base_weights import BaseWeights, find_base, load_base, weights_sha256
 from pipelines.models.local_llm import LocalModel
@@ -55,18 +55,17 @@ def is_adapter(name: str) -> bool:
 
 def save_adapter(folder: Path, tensors: Mapping[str, Any], lora: Any, card: AdapterCard) -> None:
     """Write a folder. tensors: as peft names them. lora: its LoraConfig. Files of before are replaced."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
     # Until the card is there again the folder counts as no adapter.
     (folder / CARD).unlink(missing_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, str(folder / WEIGHTS),
-              {"format": "pt"})
+    # The library's own `save_file` makes a file that its owner alone may read.
+    write_bytes(str(folder.absolute() / WEIGHTS),
+                save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"format": "pt"}))
     lora.base_model_name_or_path = card.base_name
     lora.save_pretrained(str(folder))
-    beside = folder / f"{CARD}.new"
-    beside.write_text(json.dumps(card.to_json(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(beside, folder / CARD)
+    write_json(str(folder.absolute() / CARD), card.to_json())
 
 
 def read_card(folder: Path) -> AdapterCard:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,3 +107,13 @@ def test_names_with_dots_in_front_are_not_listed(root: str) -> None:
     assert files.list_folder(f"{root}/f") == ["seen"]
 
 
+
+
+def test_a_link_is_followed_and_others_may_read(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "inner" / "there.json")
+    files.write_json(str(link), {"a": 1})
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "inner" / "there.json").read_text()) == {"a": 1}
+    assert (tmp_path / "inner" / "there.json").stat().st_mode & 0o777 == 0o644

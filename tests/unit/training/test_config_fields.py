@@ -38,6 +38,8 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(model: Any, tmp_
     if model is FinetuneConfig:
         taken = tmp_path / "file"
     assert ": out: " in told(model, config, f"dataset: d\nout: {taken}")
+    if model is not FinetuneConfig and model is not TrainScorerConfig:
+        assert "is no regular file" in told(model, config, "dataset: d\nout: /dev/null")
     good = tmp_path / "new" / "deep" / name
     config.write_text(f"dataset: d\nout: {good}")
     assert load_config(config, model).out == good
