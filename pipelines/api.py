@@ -138,8 +138,11 @@ class Corpus:
                  reader: str = "none", options: Mapping[str, object] | None = None) -> list[Answer]:
         """`ask` for several questions: what a language model routes is routed side by side.
 
-        `latency_s` of each is then its share of the time that retrieving for all of them took.
+        `latency_s` of each is then its share of the time that retrieving for all of them took. Raises TypeError
+        for one text in place of a list.
         """
+        if isinstance(questions, str):
+            raise TypeError("questions: a list of texts, not one text")
         titles = (titles,) if isinstance(titles, str) else titles
         self._check_titles(titles)
         requests = [make_request(question, budget, k=k, router=router, source=source, titles=titles,
@@ -227,6 +230,8 @@ def make_request(question: str, budget: int = 1000, *, k: int | None = None, rou
                  source: str | None = None, titles: Sequence[str] = (),
                  options: Mapping[str, object] | None = None, reader: str = NO_READER) -> Request:
     """A checked request. Raises UserError for an empty question, numbers out of range, unknown names."""
+    if not isinstance(question, str):
+        raise UserError("question", repr(question), "a text", "Give the question in words.")
     # What a terminal passes on as undecodable bytes has no tokens; the rest of the question has.
     words = question.encode("utf-8", "replace").decode().strip()
     if not words:
@@ -264,9 +269,9 @@ def answer(request: Request, method_name: str, corpus: RetrievalCorpus, release:
 def answer_many(requests: Sequence[Request], method_name: str, corpus: RetrievalCorpus, release: int,
                 reader_name: str = NO_READER) -> list[Answer]:
     """The same for several requests that differ in the question alone: the one path of `ask` and `evaluate`."""
+    method = make_method(method_name)
     if not requests:
         return []
-    method = make_method(method_name)
     reader_options, method_options = split_options(requests[0].options)
     reader = make_reader(reader_name, read_options(f"reader {reader_name}", READER_OPTIONS, reader_options),
                          corpus.count_tokens)

@@ -78,8 +78,12 @@ def write_bytes(path: str, content: bytes) -> None:
         stream.close()
         return
     path = os.path.realpath(path)
-    with _temporary_beside(path, content) as temporary:
-        os.replace(temporary, path)
+    try:
+        with _temporary_beside(path, content) as temporary:
+            os.replace(temporary, path)
+    except OSError as error:
+        # As it is, it names the temporary file, or none.
+        raise OSError(error.errno, error.strerror or str(error), path) from error
     _sync_folder(path)
 
 

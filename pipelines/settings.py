@@ -103,6 +103,10 @@ class DataFolder:
         if "://" not in chosen:
             chosen = str(Path(chosen).expanduser().absolute())
         state = os.environ.get(STATE_VARIABLE)
+        # MLflow's store would end at the first, delta-rs takes the second for a slash.
+        if odd := re.search(r"[?\\\0]", chosen + (state or "")):
+            raise UserError(f"data folder {chosen!r}", f"{odd[0]!r} in its path or in {STATE_VARIABLE}",
+                            "a path without it", "Rename the folder, or choose another --data.")
         if state is None and "://" in chosen:
             raise UserError(f"data folder {chosen}", f"no {STATE_VARIABLE}", "a local folder for state",
                             f"Set {STATE_VARIABLE}: lock, run history and mapped indexes must be local.")

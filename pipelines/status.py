@@ -25,7 +25,7 @@ from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder, Profile, profile_by_name
 from pipelines.sizes import folder_size_bytes
 from pipelines.stage_settings import difference, stage_settings
-from pipelines.storage import TableReader, open_table, sql_text, table_exists
+from pipelines.storage import TableReader, missing_columns, open_table, sql_text, table_exists
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,11 @@ def _table_status(data: DataFolder, name: str, versions: dict[str, int], release
                   profile: Profile) -> TableStatus:
     delta = open_table(data, name, versions[name])
     actions = delta.get_add_actions(flatten=True)
+    missing = ", ".join(missing_columns(delta, TABLES[name]))
+    old = f"an older version wrote it, without {missing}: move {data.table(name)} away" if missing else None
     return TableStatus(name, versions[name], live_rows(delta, data.table(name)),
                        sum(actions.column("size_bytes").to_pylist()), released,
-                       _stale(data, name, versions, profile))
+                       old or _stale(data, name, versions, profile))
 
 
 def _stale(data: DataFolder, name: str, versions: dict[str, int], profile: Profile) -> str | None:

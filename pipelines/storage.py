@@ -269,7 +269,7 @@ def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> N
     if (table.partition_by is None) != (n_buckets is None):
         raise ValueError(f"table {name} is partitioned by {table.partition_by}, n_buckets is {n_buckets}")
     if table_exists(data, name):
-        _check_columns(data, table)
+        check_columns(data, name)
         return
     configuration = {"delta.enableChangeDataFeed": "true", **LOG_PROPERTIES}
     if n_buckets is not None:
@@ -285,10 +285,16 @@ def create_table(data: DataFolder, name: str, n_buckets: int | None = None) -> N
         DeltaTable(data.table(name)).alter.add_constraint({constraint: portable})
 
 
-def _check_columns(data: DataFolder, table: Table) -> None:
-    there = {field.name for field in open_table(data, table.name).schema().fields}
-    missing = [column.name for column in table.columns if not column.nullable and column.name not in there]
-    if missing:
+def missing_columns(delta: Any, table: Table) -> list[str]:
+    """The columns that a stored table lacks and that have no null to stand in: an older version wrote it."""
+    there = {field.name for field in delta.schema().fields}
+    return [column.name for column in table.columns if not column.nullable and column.name not in there]
+
+
+def check_columns(data: DataFolder, name: str) -> None:
+    """Raise RunFailure for a table that an older version of this project has written without a column of today."""
+    table = TABLES[name]
+    if missing := missing_columns(open_table(data, name), table):
         raise RunFailure(f"table {table.name}", f"{data.table(table.name)} has no column {', '.join(missing)}",
                          f"the columns of docs/tables.md, key {', '.join(table.key)}",
                          f"An older version wrote it: move that folder away, and what fills it ({table.writer}) "

@@ -30,7 +30,7 @@ def run_command(name: str, description: str, model: type[Config], work: Callable
     try:
         words = work(load_config(path, model))
     except KeyboardInterrupt:
-        print(f"{name}: interrupted; the same command goes on from what was committed", file=sys.stderr)
+        print(f"{name}: interrupted; what was committed is kept, run the same command again", file=sys.stderr)
         return INTERRUPTED
     except EspalierError as error:
         return _report(name, error)

@@ -5,37 +5,56 @@ What belongs here: checks that need nothing but the value and the file system. W
 
 from __future__ import annotations
 
-import os
+import re
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator
 
-
-def _has_writable_folder(path: Path) -> Path:
-    there = next(folder for folder in path.absolute().parents if folder.exists())
-    if not there.is_dir():
-        raise ValueError(f"{str(there)!r} is a file, no folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"the folder {str(there)!r} cannot be written")
-    return path
+from pipelines.curation.class_tags import TAGS, most_of_each
 
 
-def _is_writable_file(path: Path) -> Path:
+def _local(path: Path) -> Path:
+    """The path with ~ expanded. Raises ValueError for an address, which would become a folder named s3:."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", str(path)):
+        raise ValueError(f"{str(path)!r} is an address: results are written to a local path")
+    if "\0" in str(path):
+        raise ValueError(f"{str(path)!r} is no path")
+    return path.expanduser()
+
+
+def _check_folder(path: Path) -> None:
+    """Raise ValueError unless files can be made where the path lies, tried by one without a name."""
+    try:
+        path.exists()  # Raises for names that are too long.
+        there = next(folder for folder in path.absolute().parents if folder.exists())
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise ValueError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+
+
+def _is_writable_file(given: Path) -> Path:
+    path = _local(given)
+    _check_folder(path)
     if path.is_dir() or path.name in ("", ".."):
         raise ValueError(f"{str(path)!r} is a folder, no file")
     # A device would be replaced, not written to.
     if path.exists() and not path.is_file():
         raise ValueError(f"{str(path)!r} is no regular file")
-    return _has_writable_folder(path)
+    return path
 
 
-def _is_writable_folder(path: Path) -> Path:
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{str(path)!r} is a file, no folder")
-    if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
-        raise ValueError(f"the folder {str(path)!r} cannot be written")
-    return _has_writable_folder(path)
+def _is_writable_folder(given: Path) -> Path:
+    path = _local(given)
+    _check_folder(path / "file")
+    return path
+
+
+def _are_shares(at_most: dict[str, float]) -> dict[str, float]:
+    most_of_each(dict.fromkeys(TAGS, 1), at_most)
+    return at_most
 
 
 def _is_router_name(name: str) -> str:
@@ -46,6 +65,8 @@ def _is_router_name(name: str) -> str:
     return name
 
 
+LargestShares = Annotated[dict[str, float], AfterValidator(_are_shares)]
+"""Class → its largest share."""
 OutFile = Annotated[Path, AfterValidator(_is_writable_file)]
 """A file that is written when the work is done."""
 OutFolder = Annotated[Path, AfterValidator(_is_writable_folder)]

@@ -36,7 +36,7 @@ from pipelines.models.llm_settings import settings_from_environment
 from pipelines.models.load_llm import check_model
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
-from pipelines.storage import create_table, merge_rows, open_table
+from pipelines.storage import TableReader, create_table, merge_rows, open_table, sql_in, sql_text
 from training.command import run_command
 from training.curation import Curate, Curated, Curation, InProcess, chunks, ray_curator
 from training.states_config import StatesConfig
@@ -102,35 +102,49 @@ class Summary:
 
 
 class Journal:
-    """Questions that a curation has committed, one id a line, so that a later run can leave them out.
+    """Questions that a curation has committed, one a line, so that a later run can leave them out.
 
-    It is only a shortcut: without it everything is done again, and nothing changes. Its name holds all that
-    rows depend on, and the tables themselves, for tables that were removed must be filled again.
+    A question is known by its id, words, answers and evidence: one that was corrected is curated again. It is only
+    a shortcut: without it everything is done again, and nothing changes. Its name holds all else that rows depend
+    on, and the tables themselves, for tables that were removed must be filled again.
     """
 
     def __init__(self, data: DataFolder, release: int, curation: Curation) -> None:
         ids = [str(open_table(data, name).metadata().id) for name in TABLES]
-        described = json.dumps([ids, release, PROMPT_FORMAT, repr(curation)])
+        described = json.dumps([ids, "with digests", release, PROMPT_FORMAT, repr(curation)])
         self._path = data.prepare_state() / "curation" / hashlib.sha256(described.encode()).hexdigest()[:24]
 
-    def done(self) -> set[str]:
-        """Ids of committed questions."""
+    def left(self, questions: Sequence[Question]) -> list[Question]:
+        """Those of the questions that were not committed as they are now."""
+        done = self._done()
+        return [question for question in questions if done.get(question.question_id) != _digest(question)]
+
+    def _done(self) -> dict[str, str]:
+        """The digest of each question when it was committed last."""
         try:
             content = self._path.read_bytes()
         except FileNotFoundError:
-            return set()
+            return {}
         whole = content[:content.rfind(b"\n") + 1]
         if len(whole) < len(content):  # A kill has cut the last line.
             os.truncate(self._path, len(whole))
-        return {json.loads(line) for line in whole.splitlines()}
+        return dict(json.loads(line) for line in whole.splitlines())
 
-    def add(self, question_ids: Sequence[str]) -> None:
-        """Note ids whose rows are committed."""
+    def add(self, questions: Sequence[Question]) -> None:
+        """Note questions whose rows are committed."""
         self._path.parent.mkdir(exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write("".join(json.dumps(name) + "\n" for name in question_ids))
+            file.write("".join(json.dumps([question.question_id, _digest(question)]) + "\n"
+                               for question in questions))
             file.flush()
             os.fsync(file.fileno())
+
+
+def _digest(question: Question) -> str:
+    """16 hex over what states and actions of a question depend on."""
+    described = question.to_json()
+    said = json.dumps([described[name] for name in ("question", "answers", "evidence")], ensure_ascii=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def chosen_questions(config: CurateConfig, questions: QuestionSet) -> list[Question]:
@@ -138,8 +152,8 @@ def chosen_questions(config: CurateConfig, questions: QuestionSet) -> list[Quest
 
     Raises UserError when there is none.
     """
-    chosen = distinct(question for question in questions.questions
-                      if (question.split or "train") in config.splits)
+    chosen = [question for question in distinct(questions.questions)
+              if (question.split or "train") in config.splits]
     if not chosen:
         raise UserError(f"question set {config.dataset!r}", f"no question of the splits {', '.join(config.splits)}",
                         "at least one", "Choose other splits.")
@@ -175,8 +189,7 @@ def curate_actions(data: DataFolder, config: CurateConfig) -> Summary:
     create_table(data, "routing_states", corpus.release.n_buckets)
     create_table(data, "routing_actions")
     journal = Journal(data, corpus.release.number, config.curation)
-    done = journal.done()
-    left = [question for question in questions if question.question_id not in done]
+    left = journal.left(questions)
     summary = Summary(len(questions), len(questions) - len(left))
     print(f"{len(questions):,} questions of {config.dataset}, {summary.n_known:,} of them done before", flush=True)
     if not left:
@@ -186,11 +199,13 @@ def curate_actions(data: DataFolder, config: CurateConfig) -> Summary:
         _check_cost(*estimate(curator, left), config.max_cost_usd)
     if config.estimate_only:
         return summary
+    by_id = {question.question_id: question for question in left}
     with _curate(data, corpus, curator, config, len(left)) as curate:
         for portion in curate(left):
             for name, rows in zip(TABLES, _rows(portion), strict=True):
                 merge_rows(data, name, rows)
-            journal.add([curated.question_id for curated in portion])
+            _forget(data, corpus.release.number, config, [one.question_id for one in portion if one.skipped])
+            journal.add([by_id[curated.question_id] for curated in portion])
             for curated in portion:
                 summary.add(curated)
             print(summary, flush=True)
@@ -205,6 +220,22 @@ def _rows(portion: Sequence[Curated]) -> tuple[list[dict[str, Any]], list[dict[s
     """States and actions of a portion."""
     return ([row for curated in portion for row in curated.states],
             [row for curated in portion for row in curated.actions])
+
+
+def _forget(data: DataFolder, release: int, config: CurateConfig, question_ids: Sequence[str]) -> None:
+    """Remove the teacher's actions on the states of questions that give no sample any more: their evidence was
+    taken away, or moved to where the corpus has none.
+    """
+    if not question_ids:
+        return
+    of_set = f"dataset = {sql_text(config.dataset)} AND release = {release}"
+    reader = TableReader(data)
+    states = {row["state_id"] for row in reader.rows(
+        "routing_states", ("state_id",), f"{of_set} AND {sql_in('question_id', question_ids)}")}
+    of_teacher = f"{of_set} AND teacher = {sql_text(config.recorded_teacher)}"
+    stale = sorted(states & {row["state_id"] for row in reader.rows("routing_actions", ("state_id",), of_teacher)})
+    if stale:
+        reader.table("routing_actions").delete(f"{of_teacher} AND {sql_in('state_id', stale)}")
 
 
 @contextmanager

@@ -35,7 +35,7 @@ from training.config_fields import OutFile
 from training.labelled_states import labelled_states, read_labels
 from training.router_registry import SCHEME, is_reference, resolve_router
 from training.states_config import StatesConfig
-from training.training_states import questions_of
+from training.training_states import no_state_met, questions_of
 
 TUNED = "similarity+tuned"
 TOGETHER = 32
@@ -60,6 +60,8 @@ class EvaluateRouterConfig(StatesConfig):
     def _has_the_routers(self) -> Self:
         if unknown := sorted(set(self.score_thresholds) - set(self.routers)):
             raise ValueError(f"score_thresholds: {unknown[0]!r} is none of routers")
+        if len(set(self.routers)) < len(self.routers):
+            raise ValueError("routers: one is named twice")
         return self
 
 
@@ -68,10 +70,13 @@ States = list[tuple[str, RouterState, Actions]]
 
 
 def states_of(corpus: ReleasedCorpus, dataset: str, config: EvaluateRouterConfig, split: Split | None) -> States:
-    """The curated states of a set, of one split or of all."""
+    """The curated states of a set, of one split or of all. Raises UserError when none is met."""
     labels = read_labels(corpus.data, dataset, corpus.release.number, config.recorded_teacher)
-    return [(question.question_id, state, actions) for question, state, actions in
-            labelled_states(corpus, questions_of(corpus.data, dataset, split), labels, config.states)]
+    found = [(question.question_id, state, actions) for question, state, actions in
+             labelled_states(corpus, questions_of(corpus.data, dataset, split), labels, config.states)]
+    if not found:
+        raise no_state_met(dataset, split)
+    return found
 
 
 def decided(router: Router, states: States) -> dict[str, list[Decision]]:

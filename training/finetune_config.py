@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pipelines.settings import LANGUAGE_MODEL_NAME
-from training.config_fields import OutFolder, RouterName
+from training.config_fields import LargestShares, OutFolder, RouterName
 from training.states_config import StatesConfig
 from training.training_states import HeldOut
 
@@ -43,7 +43,7 @@ class FinetuneConfig(StatesConfig):
     held_out: HeldOut = Field("gold", description=(
         "No state is trained on of a document that answers a held-out question (gold), or that one is shown (met)"))
     allow_leakage: bool = Field(False, description="Train although training questions leak held-out ones")
-    at_most: dict[str, float] = Field(default_factory=dict, description="Largest share of a class, as REFUSE: 0.5")
+    at_most: LargestShares = Field(default_factory=dict, description="Largest share of a class, as REFUSE: 0.5")
     max_tokens: int = Field(4096, ge=64, description="Longer samples, prompt and output, are left out and counted")
     most_states: int | None = Field(None, ge=1, description="Train states at most, drawn by their ids; none: all")
     dev_states: int = Field(200, ge=1, description="Dev states at most, drawn by their ids")

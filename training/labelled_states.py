@@ -19,7 +19,7 @@ from pipelines.methods.base import RetrievalCorpus
 from pipelines.methods.routing import REFUSAL, Actions, RouterOutput, RouterState, parse_actions
 from pipelines.methods.scorer_router import FeatureMaker
 from pipelines.settings import DataFolder
-from pipelines.storage import TableReader, sql_text, table_exists
+from pipelines.storage import TableReader, check_columns, sql_text, table_exists
 from training.actors import actors
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def read_labels(data: DataFolder, dataset: str, release: int, teacher: str) -> d
     """Curated actions of a question set, without collapsed ones. Raises UserError when there are none."""
     found: dict[str, tuple[str, ...]] = {}
     if table_exists(data, "routing_actions"):
+        check_columns(data, "routing_actions")
         of_set = (f"dataset = {sql_text(dataset)} AND release = {release} AND teacher = {sql_text(teacher)} "
                   "AND NOT collapsed")
         found = {row["state_id"]: tuple(row["actions"])

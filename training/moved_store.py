@@ -29,7 +29,7 @@ def follow_move(data: DataFolder) -> None:
     that is no store, or one that cannot be written and would have to be.
     """
     store, artifacts = Path(data.mlflow_uri.removeprefix("sqlite:///")), Path(data.mlflow_artifacts)
-    if files.is_remote(data.mlflow_artifacts) or not store.is_file():
+    if files.is_remote(data.mlflow_artifacts) or not store.exists():
         return
     try:
         _rewrite(store, artifacts)
@@ -57,7 +57,13 @@ def _rewrite(store: Path, artifacts: Path) -> None:
                      if address and address.startswith("file:") and inner in address} - {here}
         if not elsewhere:
             return
-        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise RunFailure(
+                f"MLflow's store {store}", f"it came from {min(elsewhere)} and cannot be changed ({error})",
+                "a store that may be written once, for its addresses to follow the folder",
+                "Make it writable and run the command once, or use the folder where it was.") from error
         for table, column in sorted(columns):
             for old in sorted(elsewhere):
                 n = len(old) + 1

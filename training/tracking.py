@@ -225,6 +225,8 @@ def open_client(data: DataFolder) -> Any:
     data.state.mkdir(parents=True, exist_ok=True)
     for name in ("mlflow", "alembic"):  # Their progress at first start would mix with the command's.
         logging.getLogger(name).setLevel(logging.WARNING)
+    # What the store cannot do is raised too, and told in a line; logged, it is a traceback of a hundred.
+    logging.getLogger("mlflow.store").setLevel(logging.CRITICAL)
     # Traces go through a module-wide exporter, which follows the module-wide address.
     mlflow.set_tracking_uri(data.mlflow_uri)
     with _store_failures(data):

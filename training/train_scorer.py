@@ -25,12 +25,12 @@ from pipelines.questions.leakage import refuse_leakage
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.settings import DataFolder
 from training.command import run_command
-from training.config_fields import OutFile, RouterName
+from training.config_fields import LargestShares, OutFile, RouterName
 from training.labelled_states import Labels, Sample, make_samples, read_labels
 from training.router_registry import RouterRegistry, RouterVersion
 from training.scorer_fit import FitSettings, Fitted, fit
 from training.states_config import StatesConfig
-from training.training_states import HeldOut, balanced, digest, held_out_documents, questions_of
+from training.training_states import HeldOut, balanced, digest, held_out_documents, no_state_met, questions_of
 
 RAY_ABOVE = 2_000
 
@@ -41,7 +41,7 @@ class TrainScorerConfig(StatesConfig):
     dev_dataset: str | None = Field(None, description="Set with the dev split; none: the same set")
     held_out: HeldOut = Field("gold", description=(
         "No state is trained on of a document that answers a held-out question (gold), or that one is shown (met)"))
-    at_most: dict[str, float] = Field(default_factory=dict, description="Largest share of a class, as REFUSE: 0.5")
+    at_most: LargestShares = Field(default_factory=dict, description="Largest share of a class, as REFUSE: 0.5")
     hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
         (64, 32), description="Units of the hidden layers")
     networks: int = Field(5, ge=1, le=100, description="Networks whose mean counts")
@@ -98,8 +98,7 @@ def train_scorer(data: DataFolder, config: TrainScorerConfig) -> Trained:
         ray = config.ray if config.ray is not None else len(questions) >= RAY_ABOVE
         samples[split] = make_samples(corpus, questions, labels[dataset], config.states, ray, config.workers)
         if not samples[split]:
-            raise UserError(f"question set {dataset!r}", f"no curated state of its {split} questions",
-                            "states met with the settings of curation", "Give k, turns, lengths as there.")
+            raise no_state_met(dataset, split)
     train = balanced(_unseen(data, config, corpus.release.number, samples["train"], labels), config.at_most)
     shares = Counter(sample.tag for sample in train)
     print(f"{len(train):,} train states of {len(samples['train']):,} ("

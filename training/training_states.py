@@ -29,12 +29,20 @@ def questions_of(data: DataFolder, dataset: str, split: Split | None) -> list[Qu
 
     Raises UserError when there is none.
     """
-    found = distinct(question for question in read_question_set(data, dataset).questions
-                     if split in (None, question.split or "train"))
+    found = [question for question in distinct(read_question_set(data, dataset).questions)
+             if split in (None, question.split or "train")]
     if not found:
         raise UserError(f"question set {dataset!r}", f"no question of the split {split}", "train and dev questions",
                         "Give the set's questions splits, by article.")
     return found
+
+
+def no_state_met(dataset: str, split: Split | None) -> UserError:
+    """The error of a set of whose curated states none is met."""
+    of_split = f" {split}" if split else ""
+    return UserError(f"question set {dataset!r}", f"no curated state of its{of_split} questions is met",
+                     "states met with the settings of curation",
+                     "Give k, turns, lengths as there, or curate the questions as they are now.")
 
 
 def held_out_documents(data: DataFolder, dataset: str, release: int, labels: Labels, which: HeldOut) -> set[str]:

@@ -24,7 +24,7 @@ from pipelines.methods.routing import ANSWER, EXPAND, PROMPT_FORMAT, Actions, fo
 from pipelines.methods.subtree import SubtreeView, view_of
 from pipelines.questions.leakage import Asked, find_leaks
 from pipelines.retrieval.corpus import ReleasedCorpus
-from pipelines.storage import TableReader, sql_text
+from pipelines.storage import TableReader, check_columns, sql_text
 
 Fault = dict[str, str | None]
 _SHOWN = 120
@@ -57,6 +57,7 @@ class RoutingFaults:
 def routing_faults(corpus: ReleasedCorpus, dataset: str, teacher: str) -> RoutingFaults:
     """One row a state of the set at the corpus's release, and one for each sample that the teacher made of one."""
     questions = {question.question_id: question for question in read_question_set(corpus.data, dataset).questions}
+    check_columns(corpus.data, "routing_actions")
     reader = TableReader(corpus.data)
     actions: dict[str, list[dict[str, Any]]] = {}
     of_set = f"dataset = {sql_text(dataset)} AND release = {corpus.release.number}"

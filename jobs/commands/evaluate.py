@@ -115,7 +115,11 @@ def run(args: argparse.Namespace) -> int:
                 raise
     # Shown before it is written: a disk that is full by then loses no figure.
     print_comparison(result)
-    args.out.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    try:
+        args.out.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        error.filename = str(args.out)  # Of a disk that is full it would not say which.
+        raise
     print(f"result  {args.out}\nreport  {data.reports}/evaluation-{questions.name}.html\n"
           f"MLflow  experiment evaluation/{questions.name} in {data.mlflow_uri}")
     return 0

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipelines.errors import UserError
-from pipelines.settings import PROFILES, DataFolder, Profile, cache_folder, profile_by_name
+from pipelines.settings import PROFILES, STATE_VARIABLE, DataFolder, Profile, cache_folder, profile_by_name
 
 
 def test_bucket_counts_are_powers_of_two() -> None:
@@ -73,6 +73,17 @@ def test_a_remote_data_folder_needs_local_state(monkeypatch: pytest.MonkeyPatch,
 def test_cache_folder_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ESPALIER_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
+
+
+@pytest.mark.parametrize("name", ["q?m", "a\\b", "a\0b"])
+def test_a_character_that_a_store_reads_otherwise_is_refused(tmp_path: Path, name: str,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="Rename the folder"):
+        DataFolder.at(tmp_path / name)
+    if "\0" not in name:
+        monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / name))
+        with pytest.raises(UserError, match=STATE_VARIABLE):
+            DataFolder.at(tmp_path)
 
 
 def test_a_percent_escape_in_the_path_is_refused(tmp_path: Path) -> None:

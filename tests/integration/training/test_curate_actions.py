@@ -24,6 +24,7 @@ from training import curate_actions as job
 from training.curate_actions import CurateConfig, Summary, curate_actions, main
 from training.curation import Curated, InProcess
 from training.labelled_states import read_labels
+from training.training_states import questions_of
 
 QUESTIONS = (
     Question("q1", "What are made of the wood of the aspen?", (("matches",),),
@@ -105,6 +106,39 @@ def test_of_questions_with_the_same_words_the_first_is_curated(data: DataFolder)
     summary = curated(data)
     assert summary.n_questions == 6
     assert {row["question_id"] for row in rows(data, "routing_states")} == {"q0", "q2", "q3", "q4"}
+
+
+@pytest.mark.parametrize("order", [("dev", "test"), ("test", "dev")])
+def test_of_equal_words_in_two_splits_the_first_keeps_its_label(data: DataFolder, order: tuple[str, ...]) -> None:
+    twin = replace(QUESTIONS[2], question_id="q9", split="test", evidence=(), answers=())
+    write_question_set(data, QuestionSet("trees", (*QUESTIONS, twin)))
+    for split in order:
+        curated(data, splits=(split,))
+    assert {row["question_id"] for row in rows(data, "routing_states")} == {"q3", "q7"}
+    assert any(read_labels(data, "trees", 1, "gold").values())
+    assert "q9" not in {question.question_id for question in questions_of(data, "trees", "test")}
+
+
+def test_a_question_that_was_corrected_is_curated_again(data: DataFolder) -> None:
+    curated(data)
+    before = read_labels(data, "trees", 1, "gold")
+    states = {row["state_id"] for row in rows(data, "routing_states") if row["question_id"] == "q2"}
+    moved = replace(QUESTIONS[1], evidence=(GoldEvidence("Birch", (), "It grows in the north."),))
+
+    def with_second(question: Question) -> dict[str, tuple[str, ...]]:
+        write_question_set(data, QuestionSet("trees", (QUESTIONS[0], question, *QUESTIONS[2:])))
+        assert curated(data).n_known == 5, "the others are as they were"
+        return read_labels(data, "trees", 1, "gold")
+
+    after = with_second(moved)
+    assert {name for name in after if after[name] != before[name]} <= states
+    assert after != before
+    assert with_second(QUESTIONS[1]) == before
+    gone = with_second(replace(QUESTIONS[1], evidence=(GoldEvidence("Yew", (), "It grows here."),)))
+    assert gone == {name: lines for name, lines in before.items() if name not in states}
+    assert curated(data).n_known == 6
+    reworded = with_second(replace(QUESTIONS[1], question="For what was the bark of birches used?"))
+    assert set(reworded) - set(before) != set()
 
 
 def test_a_questions_file_without_the_splits_does_not_become_the_set(data: DataFolder, tmp_path: Path) -> None:

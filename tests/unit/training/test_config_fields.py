@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,11 @@ def told(model: Any, path: Path, text: str) -> str:
 def test_a_place_that_cannot_be_written_is_told_before_the_work(model: Any, tmp_path: Path) -> None:
     config, name = tmp_path / "config.yaml", OUT[model]
     (tmp_path / "file").write_text("")
-    assert "is a file, no folder" in told(model, config, f"dataset: d\nout: {tmp_path}/file/{name}")
+    for place in (f"{tmp_path}/file/{name}", f"/proc/{name}", f"/{'x' * 300}/{name}", f"/{'x' * 300}{name}"):
+        assert "cannot be written: " in told(model, config, f"dataset: d\nout: {place}")
+    for place in (f"s3://bucket/{name}", f"file:///{name}"):
+        assert "is an address" in told(model, config, f"dataset: d\nout: {place}")
+    assert "is no path" in told(model, config, f'dataset: d\nout: "a\\0{name}"')
     taken = tmp_path / "there" / name
     (taken / "x").mkdir(parents=True)
     if model is FinetuneConfig:
@@ -49,7 +55,10 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(model: Any, tmp_
 def test_a_folder_without_permission_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
     # Root, as whom tests may run, has every permission.
-    monkeypatch.setattr(os, "access", lambda path, mode: bool(path.stat().st_mode & mode << 6 == mode << 6))
+    def refuse(dir: Path) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     text = f"dataset: d\nout: {tmp_path}/locked/a.json"
     assert "cannot be written" in told(CurvesConfig, tmp_path / "c.yaml", text)
 
@@ -76,6 +85,24 @@ def test_a_file_without_fields_is_one_line(text: str, expected: str, tmp_path: P
 def test_a_threshold_is_a_number_for_a_router_that_is_there(thresholds: str, expected: str, tmp_path: Path) -> None:
     assert expected in told(EvaluateRouterConfig, tmp_path / "c.yaml",
                             f"dataset: d\nrouters: [local]\nscore_thresholds: {thresholds}")
+
+
+@pytest.mark.parametrize("shares", ["{FOO: .5}", "{ANSWER: .nan}", "{ANSWER: 0}", "{ANSWER: 1.5}",
+                                    "{ANSWER: .2, EXPAND: .2, REFUSE: .2}"])
+def test_shares_that_cannot_be_met_are_told(shares: str, tmp_path: Path) -> None:
+    text = f"dataset: d\nout: s.safetensors\nat_most: {shares}"
+    assert ": at_most: " in told(TrainScorerConfig, tmp_path / "c.yaml", text)
+
+
+def test_a_router_that_is_named_twice_is_told(tmp_path: Path) -> None:
+    text = "dataset: d\nrouters: [similarity, similarity]"
+    assert "named twice" in told(EvaluateRouterConfig, tmp_path / "c.yaml", text)
+
+
+def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "c.yaml").write_text("dataset: d\nout: ~/a.json")
+    assert load_config(tmp_path / "c.yaml", CurvesConfig).out == tmp_path / "a.json"
 
 
 def test_a_disk_that_is_full_at_the_end_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
