@@ -8,7 +8,6 @@ What belongs here: that one repair, on MLflow's own tables. What does not: every
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -31,6 +30,8 @@ def follow_move(data: DataFolder) -> None:
     store, artifacts = Path(data.mlflow_uri.removeprefix("sqlite:///")), Path(data.mlflow_artifacts)
     if files.is_remote(data.mlflow_artifacts) or not store.exists():
         return
+    import sqlite3  # Here, for commands import this module that need no store.
+
     try:
         _rewrite(store, artifacts)
     except sqlite3.Error as error:
@@ -45,6 +46,8 @@ def store_failure(data: DataFolder, error: BaseException) -> RunFailure:
 
 
 def _rewrite(store: Path, artifacts: Path) -> None:
+    import sqlite3
+
     here, inner = artifacts.as_uri(), f"/{artifacts.name}/"
     # Not in a transaction of its own: only where the folder was moved is anything written.
     with closing(sqlite3.connect(store, timeout=30, isolation_level=None)) as connection:
