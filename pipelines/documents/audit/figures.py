@@ -86,6 +86,8 @@ class Figures:
         self.reasons: dict[str, Counter[str]] = {}
         self.headings: Counter[int] = Counter()
         self.blocks: Counter[str] = Counter()
+        self.structure: Counter[str] = Counter()
+        self.structure_pages = Worst()
         self.counts: Counter[str] = Counter()
         self.unhandled: Counter[str] = Counter()
         self.unhandled_pages = Worst()
@@ -112,6 +114,8 @@ class Figures:
             del listed[N_WORST:]
         self.headings.update(page.headings)
         self.blocks.update(page.blocks)
+        self.structure.update(page.structure)
+        self.structure_pages.add(page.structure.total(), page, faults=dict(page.structure))
         self.n_texts += page.n_nodes_with_text
         for kind, places in page.residue.items():
             self.residue[kind] += len(places)
@@ -155,6 +159,7 @@ class Figures:
                           for status, pages in sorted(self.not_parsed.items())}},
             "headings": {str(level): n for level, n in sorted(self.headings.items())},
             "blocks": _top(self.blocks),
+            "structure": {"faults": _top(self.structure), "pages": self.structure_pages.pages()},
             "residue": {"n_texts": self.n_texts, "n": n_residue,
                         "one_in": round(self.n_texts / n_residue) if n_residue else None,
                         "kinds": {kind: {"n": n, "pages": self.residue_pages[kind].pages()}

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from pipelines.documents.audit.calls import CallReader
 from pipelines.documents.audit.plain_source import Source
 from pipelines.documents.audit.plain_text import PlainText
+from pipelines.documents.audit.structure import faults_of_sections
 from pipelines.documents.audit.words import Bag, bag_of, find_words, glued
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import ReadResult, read_wikitext
@@ -51,6 +52,8 @@ class PageAudit:
     n_nodes_with_text: int = 0
     headings: Counter[int] = field(default_factory=Counter)
     blocks: Counter[str] = field(default_factory=Counter)
+    structure: Counter[str] = field(default_factory=Counter)
+    """What is wrong with the sections: heading lines without one, sections in cells, tables never closed."""
     residue: dict[str, list[str]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     not_compared: str | None = "failed"
@@ -85,6 +88,7 @@ def audit_page(page: RawPage) -> PageAudit:
         for kind, first, last in find_node_residue(node):
             around = node.text[max(first - 30, 0):last + 30].replace("\n", " ")
             found.residue.setdefault(kind, []).append(around)
+    found.structure = faults_of_sections(text, result)
     found.not_compared = _not_compared(text, result)
     if found.not_compared is None:
         try:

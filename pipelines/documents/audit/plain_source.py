@@ -13,6 +13,7 @@ from typing import Any
 from mwparserfromhell import nodes as mw
 from mwparserfromhell.wikicode import Wikicode
 
+from pipelines.documents.audit.raised import MARKS, RAISED_MARK, TAGS
 from pipelines.documents.readers.namespaces import name_set
 
 RAW = frozenset(("nowiki", "pre", "math", "chem", "ce", "syntaxhighlight", "source"))
@@ -37,7 +38,7 @@ _RAW_PIECE = r"(<(nowiki|pre|math|chem|ce|source|syntaxhighlight)\b[^<>]*(?<!/)>
 _COMMENT = re.compile(rf"(?is){_RAW_PIECE}|<!--(.*?)-->")
 _TAG = re.compile(rf"(?is){_RAW_PIECE}|</?({'|'.join(sorted(_GLUED | _BLOCK))})(?:[\s/;][^<>]*)?>")
 ENTITY = re.compile(r"&#?\w{2,32};")
-_REMOVED = re.compile("[\x00-\x08\x0b-\x1f\ufeff\U000f0000-\U0010ffff]")
+_REMOVED = re.compile("[\x00-\x08\x0b-\x1f\ufeff\ue0f0-\ue0f3\U000f0000-\U0010ffff]")
 _PICTURE_OPTION = re.compile(
     r"\s*(?:[\w -]+=.*|(?:\d+|\d*x\d+)\s*(?:px|пкс|փքս)\.?(?:px)?|thumb|thumbnail|frame|framed|frameless|border"
     r"|left|right|center|centre|none|upright|baseline|middle|sub|super|top|bottom|text-top|text-bottom"
@@ -59,6 +60,7 @@ class Source:
 
     def restore(self, text: str) -> str:
         """A part of `text` with its tags as they were."""
+        text = RAISED_MARK.sub(lambda match: TAGS[match[0]], text)
         return _TAG_MARK.sub(lambda match: self._tags[ord(match[0]) & 0xFFFF], text)
 
     def _comment(self, match: re.Match[str]) -> str:
@@ -70,6 +72,8 @@ class Source:
     def _tag(self, match: re.Match[str]) -> str:
         if match[1] is not None:
             return match[1]
+        if (raised := MARKS.get(match[0].lower())) is not None:
+            return raised
         is_in_line = match[3].lower() in _GLUED
         if len(self._tags) >= _MOST_TAGS:
             return "" if is_in_line else "\n"

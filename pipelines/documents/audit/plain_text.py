@@ -30,6 +30,7 @@ from pipelines.documents.audit.plain_source import (
     without_markup,
     without_tags,
 )
+from pipelines.documents.audit.raised import RAISED_MARK, raised
 from pipelines.documents.audit.rules import EXTENSIONS
 from pipelines.documents.audit.words import bag_of, find_words
 from pipelines.documents.readers.namespaces import CATEGORY, FILE, is_file_prefix
@@ -58,6 +59,8 @@ class PlainText:
         self._length = 0
         self._places: list[tuple[int, str]] = [(0, "text")]
         self._place = "text"
+        self._raised = ""
+        """The mark of the superscript or subscript that is open."""
 
     @property
     def text(self) -> str:
@@ -101,6 +104,8 @@ class PlainText:
     # What was read so far
 
     def _put(self, text: str) -> None:
+        if self._raised or RAISED_MARK.search(text):
+            text, self._raised = raised(text, self._raised)
         self._parts.append(text)
         self._length += len(text)
 

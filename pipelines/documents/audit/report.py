@@ -22,6 +22,7 @@ def to_markdown(source: Json, figures: Json) -> str:
     lines += ["", "Headings and blocks", ""]
     lines += _table(("level", "headings"), figures["headings"].items())
     lines += ["", *_table(("block", "count"), figures["blocks"].items())]
+    lines += _structure(figures["structure"])
     lines += _residue(figures["residue"]) + _templates(figures["templates"])
     lines += ["", "Words by rule", ""]
     lines += _table(("rule", "used", "words", "what goes by it"), (
@@ -48,6 +49,13 @@ def _pages(pages: Json) -> list[str]:
         lines += ["", *_table(("page", "title", "reason"), (
             (_link(page), page["title"], page["reason"]) for page in entry["pages"]))]
     return lines
+
+
+def _structure(structure: Json) -> list[str]:
+    faults = ", ".join(f"{name} {n:,}" for name, n in structure["faults"].items()) or "none"
+    return ["", f"Faults of structure: {faults}.", "", *_table(("page", "title", "faults"), (
+        (_link(page), page["title"], ", ".join(f"{name} {n}" for name, n in page["faults"].items()))
+        for page in structure["pages"]))]
 
 
 def _residue(residue: Json) -> list[str]:

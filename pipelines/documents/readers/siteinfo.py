@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pipelines.documents.readers.namespaces import CANONICAL, is_language, local_names
+from pipelines.documents.readers.namespaces import CANONICAL, FILE, is_file_prefix, is_language, local_names
 
 _WIKI = re.compile(r"([a-z_]+?)wiki(?:pedia)?$")
 
@@ -70,6 +70,10 @@ class SiteInfo:
             if number is not None:
                 return number, rest.strip()
         return 0, title
+
+    def is_file_prefix(self, prefix: str) -> bool:
+        """Whether `[[prefix:Name]]` is a picture: the wiki's own name for files, or any language's."""
+        return self.numbers.get(" ".join(prefix.replace("_", " ").split()).lower()) == FILE or is_file_prefix(prefix)
 
     def is_language_prefix(self, prefix: str) -> bool:
         """Whether `[[prefix:Title]]` links to the same article in another language."""

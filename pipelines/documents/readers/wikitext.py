@@ -18,7 +18,7 @@ from pipelines.documents.readers.wikitext_tokens import TokenSource, default_sou
 from pipelines.documents.readers.wikitext_walk import Walk
 from pipelines.documents.tree import Node
 
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 
 MAX_CHARACTERS = 2_500_000
 MAX_UNCLOSED = 200
@@ -46,7 +46,8 @@ def read_wikitext(title: str, text: str | None, site: SiteInfo, *,
 
     source: the tokenizer, by default mwparserfromhell's C tokenizer.
     """
-    prepared = prepare(text or "", not site.language or site.language in language_variants.LANGUAGES)
+    prepared = prepare(text or "", not site.language or site.language in language_variants.LANGUAGES,
+                       site.is_file_prefix)
     reason = _over_limit(prepared)
     chosen = linear_tokens if reason else source or default_source()
     walk = Walk(title, prepared, site, chosen)

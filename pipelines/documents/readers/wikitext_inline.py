@@ -14,6 +14,7 @@ from html.entities import html5
 from typing import Any
 
 from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.superscripts import with_superscripts
 from pipelines.documents.readers.wikitext_cut import Stashed
 from pipelines.documents.tree import Span
 
@@ -111,6 +112,8 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
     out: list[str] = []
     spans: list[Span] = []
     begins: dict[str, list[int]] = {}
+    raised: list[Span] = []
+    """Superscripts and subscripts that were closed: one left open must not raise the rest of the block."""
     links: list[tuple[int, str, str]] = []
     length = 0
     # A space would be the second in a row, or the first of the block.
@@ -140,6 +143,8 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
                 begin = begins[kind].pop()
                 if begin < length:
                     spans.append(_new_span((begin, length, kind, None)))
+                    if kind == "sup" or kind == "sub":
+                        raised.append(spans[-1])
         elif char == mark.LINK_END:
             if links:
                 begin, kind, address = links.pop()
@@ -186,7 +191,8 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
     for kind, opened in begins.items():
         spans.extend(Span(begin, length, kind, None) for begin in opened if begin < length)
     spans.extend(Span(begin, length, kind, address) for begin, kind, address in links if begin < length)
-    return _finish("".join(out), spans, keep_lines)
+    words_ = "".join(out)
+    return _finish(with_superscripts(words_, raised) if raised else words_, spans, keep_lines)
 
 
 def _finish(text: str, spans: list[Span], keep_lines: bool) -> tuple[str, tuple[Span, ...]]:

@@ -37,6 +37,8 @@ def link(target: str, shown: str, kind: str = LINK) -> str:
 
 LIST = "\x18"
 """In front of the list marks at the start of a line, which then are ordinary text to a tokenizer."""
+UNCLOSED = "\x19"
+"""Where an opening `[[` without a partner stood: shows nothing, but a pipe behind it ends no attributes."""
 AMPERSAND = "\x1b"
 PIPE = "\x1c"
 """`{{!}}`: a pipe that separates no template parameters."""

@@ -1,7 +1,7 @@
 """First step of the wikitext reader: text that the tokenizer reads fast, and only once.
 
-What belongs here: control characters and magic words go, simple links become marks, unbalanced braces and
-brackets are taken out, so that the tokenizer never has to try again; tags are cut by `wikitext_cut.py`.
+What belongs here: control characters and magic words go, simple links become marks. Tags are cut by
+`wikitext_cut.py`; `wikitext_balance.py` takes out braces and brackets without a partner.
 Everything is linear in the length of the page. Nothing is tokenized here.
 """
 
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.language_variants import choose_variants
+from pipelines.documents.readers.namespaces import is_file_prefix
 from pipelines.documents.readers.source_lines import LineMap
+from pipelines.documents.readers.wikitext_balance import balance, without
 from pipelines.documents.readers.wikitext_cut import Cutter, Stashed
 
 
@@ -32,10 +35,10 @@ _UNWANTED = [*map(chr, (*range(9), *range(11, 32))), "\ufeff"]
 _CLEANING = re.compile("[\x00-\x08\x0b-\x1f\ufeff]")
 
 
-def prepare(text: str, has_variants: bool = False) -> Prepared:
+def prepare(text: str, has_variants: bool = False, is_picture: Callable[[str], bool] = is_file_prefix) -> Prepared:
     """Take out what is no readable text, mark what is; linear in the length of the text.
 
-    has_variants: whether `-{…}-` is markup on this wiki.
+    has_variants: whether `-{…}-` is markup on this wiki. is_picture: whether a link's prefix is that of files.
     """
     counts: Counter[str] = Counter()
     source = text
@@ -68,7 +71,7 @@ def prepare(text: str, has_variants: bool = False) -> Prepared:
     text = _LIST_LINE.sub("\n" + mark.LIST, text)
     if text[:1] in _LIST_MARKS:
         text = mark.LIST + text
-    text, n_unclosed, depth = balance(text, counts)
+    text, n_unclosed, depth = balance(text, counts, stash, is_picture)
     return Prepared(text, stash, counts, lines, n_unclosed, depth)
 
 
@@ -162,7 +165,7 @@ def _tame(text: str, counts: Counter[str]) -> str:
         holes.extend((begin, 1) for begin in opened)
         if holes:
             counts["unclosed_openings"] += len(holes)
-            text = _without(text, sorted(holes))
+            text = without(text, holes)
     if text[:1] == "=":
         return _tame("\n" + text, counts)[1:]
     if any(line.count("=") > _MANY for line in _EQUALS_LINE.findall(text)):
@@ -177,75 +180,3 @@ def _few_equals(match: re.Match[str]) -> str:
     bare = line.rstrip(" \t=")
     start = len(line) - len(line.lstrip("\n="))
     return line[:start] + bare[start:].replace("=", mark.EQUALS) + line[len(bare):][:20]
-
-
-def _without(text: str, holes: list[tuple[int, int]]) -> str:
-    """The text without these (begin, size) places, which are in order."""
-    pieces, at = [], 0
-    for begin, size in holes:
-        pieces.append(text[at:begin])
-        pieces.append(mark.NOTHING)
-        at = begin + size
-    pieces.append(text[at:])
-    return "".join(pieces)
-
-
-_BRACES = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+")
-
-
-def balance(text: str, counts: Counter[str]) -> tuple[str, int, int]:
-    """Take out braces and brackets without a partner: (text, how many openings, greatest depth)."""
-    stack: list[tuple[int, int]] = []
-    holes: list[tuple[int, int]] = []
-    depth = n_open = n_braces = 0
-    for match in _BRACES.finditer(text):
-        run, begin = match[0], match.start()
-        size = len(run)
-        char = run[0]
-        if char == "{":
-            while size >= 2:
-                take = 3 if size == 3 or size == 5 else 2
-                stack.append((begin, take))
-                n_braces += 1
-                begin, size = begin + take, size - take
-            depth = max(depth, len(stack))
-        elif char == "[":
-            # Of more than two brackets the innermost two open the link, as MediaWiki reads it.
-            stack.append((begin + size - 2, -2))
-            if size > 3:
-                holes.append((begin, size - 2 - size % 2))
-            depth = max(depth, len(stack))
-        elif char == "}":
-            while size >= 2:
-                if not n_braces:
-                    # Braces that close nothing leave the link around them as it is.
-                    holes.append((begin, size))
-                    counts["stray_closings"] += 1
-                    break
-                while stack[-1][1] < 0:
-                    holes.append((stack.pop()[0], 2))
-                    n_open += 1
-                n_braces -= 1
-                opened, take = stack[-1]
-                if take > size:
-                    stack.pop()
-                    holes.append((opened, 1))
-                    take = 2
-                else:
-                    stack.pop()
-                begin, size = begin + take, size - take
-        elif stack and stack[-1][1] < 0:
-            stack.pop()
-            while size >= 4 and stack and stack[-1][1] < 0:
-                stack.pop()
-                size -= 2
-        else:
-            holes.append((begin, size - size % 2))
-            counts["stray_closings"] += 1
-    holes.extend((begin, abs(take)) for begin, take in stack)
-    n_open += len(stack)
-    if not holes:
-        return text, n_open, depth
-    if n_open:
-        counts["unclosed_openings"] += n_open
-    return _without(text, sorted(holes)), n_open, depth

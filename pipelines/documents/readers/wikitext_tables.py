@@ -89,18 +89,21 @@ class TableLines:
         if tag == "th" and "!!" in text:
             parts = _TH.split(text)
         elif "|" in text:
-            parts = text.split("||") if tag != "caption" else [text]
+            parts = text.split("||")
         else:
             if mark.LINK in text:
                 self.may_be_attrs = False
             parts = [text]
         for number, part in enumerate(parts):
-            if number:
+            if number and tag == "caption":
+                # A caption has no cells: what stands behind `||` are words of it.
+                part = " " + part
+            elif number:
                 blocks.open_cell(tag, {})
                 self.may_be_attrs = True
             if "|" in part and self.may_be_attrs:
                 before, _, after = part.partition("|")
-                if mark.LINK not in before:
+                if mark.LINK not in before and mark.UNCLOSED not in before:
                     self.set_cell_attributes("".join(blocks.words) + before)
                     blocks.words.clear()
                     part = after

@@ -97,7 +97,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
                 at += 1
 
     def sub_walk(self, begin: int, end: int) -> None:
-        """Read a template's parameter as blocks: it starts on a line of its own."""
+        """Read a template's parameter as blocks: it starts on a line of its own, and its tables end with it."""
         if self.n_nested >= 40 or self.blocks.is_too_deep():
             self.inline(self.inline_text(begin, end))
             return
@@ -105,9 +105,11 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         self.at_start, self.after_marks = True, False
         self.item_line = self.attrs_line = self.may_be_attrs = False
         self.cell_tag = ""
-        line = self.blocks.line
+        line, n_tables = self.blocks.line, len(self.blocks.tables)
         self.walk(begin, end)
         self.blocks.flush()
+        while len(self.blocks.tables) > n_tables:
+            self.blocks.close_table()
         self.blocks.line = line
         self.at_start = False
         self.n_nested -= 1

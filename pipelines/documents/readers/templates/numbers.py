@@ -43,7 +43,7 @@ def quantity(call: Call) -> str:
 
 @words("val")
 def value(call: Call) -> str:
-    """`{{val|3.5|0.2|e=18|u=km}}` → 3.5±0.2×10¹⁸ km; the digits are set apart by spacing alone."""
+    """`{{val|3.5|0.2|e=18|u=km}}` → (3.5±0.2)×10¹⁸ km; the digits are set apart by spacing alone."""
     values = call.positional()
     if not values:
         return call.text("pre", "p")
@@ -65,8 +65,21 @@ def value(call: Call) -> str:
     per = call.text("up", "upl")
     if per:
         unit = f"{unit}/{per}"
+    unit = _POWER.sub(rf"{mark.SUPER_ON}\1{mark.SUPER_OFF}", unit)
     close = unit[:1] in ("%", "°", "′", "″", "/")
     return call.text("p", "pre") + number + ("" if close or not unit else " ") + unit + call.text("s", "suf")
+
+
+_POWER = re.compile(r"(?<=[A-Za-zΩµμÅ])\^?([-−]?\d)(?!\w)")
+"""The power of a unit: the 2 of `km2` and of `km^2`."""
+
+
+@words("su")
+def stacked(call: Call) -> str:
+    """`{{su|p=+0.2|b=−0.1}}`: one above the other, the upper one first."""
+    upper, lower = call.text("p"), call.text("b")
+    return ((f"{mark.SUPER_ON}{upper}{mark.SUPER_OFF}" if upper else "")
+            + (f"{mark.SUB_ON}{lower}{mark.SUB_OFF}" if lower else ""))
 
 
 @words("gaps")

@@ -18,7 +18,7 @@ def shown(wikitext: str, language: str = "en") -> str:
 
 @pytest.mark.parametrize(("wikitext", "expected"), [
     ("'''Lake''' [[Deep lake|lakes]]s, [[sea]]side.", "Lake lakess seaside"),
-    ("H<sub>2</sub>O and <small>a</small>b", "H2O and ab"),
+    ("H<sub>2</sub>O and <small>a</small>b", "H₂O and ab"),
     ("one<br>two<div>three</div>four <span>open", "one two three four open"),
     ("{|\n! a !! b\n|- style=\"x\"\n| style=\"y\" | c || d\n|}", "a b c d"),
     ("<table><tr><td>a<td align=center>b</table>", "a b"),

@@ -27,7 +27,7 @@ from pipelines.documents.readers.templates.units import find_unit
     ("600|m|ft", "600 metres (2,000 ft)"), ("50|m", "50 metres (160 ft)"), ("49.5|m", "49.5 metres (162 ft)"),
     ("0.035|mi|km", "0.035 miles (0.056 km)"), ("1.23e3|m|km", "1.23e3 metres (1.23 km)"),
     ("2|km|mi|2", "2 kilometres (1.24 mi)"), ("100|ft|m|1", "100 feet (30.5 m)"),
-    ("1234|ft|m|-2", "1,234 feet (400 m)"), ("1250|sqft|m2|sigfig=2", "1,250 square feet (120 m2)"),
+    ("1234|ft|m|-2", "1,234 feet (400 m)"), ("1250|sqft|m2|sigfig=2", "1,250 square feet (120 m²)"),
     ("10|mi|km|sigfig=4", "10 miles (16.09 km)"), ("10|mi|km|round=5", "10 miles (15 km)"),
     ("13|mi|km|round=25", "13 miles (25 km)"),
     # Temperatures: three figures in kelvin.
@@ -60,7 +60,7 @@ from pipelines.documents.readers.templates.units import find_unit
     ("72|kg|stlb", "72 kilograms (11 st 5 lb)"),
     # Fractions, large numbers, densities, fuel.
     ("2+1/2|in|mm", "2 1⁄2 inches (64 mm)"), ("1/2|in|mm", "1⁄2 inch (13 mm)"),
-    ("5|e6acre|e6ha", "5 million acres (2.0×106 ha)"), ("100|e6mi|e6km", "100 million miles (160×106 km)"),
+    ("5|e6acre|e6ha", "5 million acres (2.0×10⁶ ha)"), ("100|e6mi|e6km", "100 million miles (160×10⁶ km)"),
     ("100|/km2|/sqmi", "100 per square kilometre (260/sq mi)"),
     ("100|PD/km2", "100 inhabitants per square kilometre (260/sq mi)"),
     ("30|mpgus|L/100km", "30 miles per US gallon (7.8 L/100 km)"),
@@ -75,7 +75,7 @@ def test_short_form_and_sentence() -> None:
 
 
 def test_powers_of_units_are_spans() -> None:
-    assert spans("{{convert|2|sqmi}}") == [("sup", "2", None)]
+    assert spans("{{convert|2|sqmi}}") == [("sup", "²", None)]
 
 
 @pytest.mark.parametrize(("call", "shown"), [

@@ -59,8 +59,8 @@ def test_entities() -> None:
 
 
 def test_sub_and_superscript_are_spans() -> None:
-    assert words("H<sub>2</sub>O, 10<sup>6</sup>") == "H2O, 106"
-    assert spans("10<sup>6</sup>") == [("sup", "6", None)]
+    assert words("H<sub>2</sub>O, 10<sup>6</sup>") == "H₂O, 10⁶"
+    assert spans("10<sup>6</sup>") == [("sup", "⁶", None)]
 
 
 def test_transparent_tags_leave_their_words() -> None:
@@ -141,7 +141,7 @@ def test_variants_of_writing(markup: str, shown: str) -> None:
 
 
 def test_variants_of_writing_are_text_elsewhere() -> None:
-    assert words("x<sup>-{a}-</sup> <math>e^{-{a}-b}</math>") == "x-{a}- e^{-{a}-b}"
+    assert words("x<sup>-{a}-</sup> <math>e^{-{a}-b}</math>") == "x⁻{ᵃ}⁻ e^{-{a}-b}"
     assert words("<math>e^{-{a}-b}</math>", SiteInfo.unknown("sr")) == "e^{-{a}-b}"
     assert words("-{San Francisco}-", SiteInfo.unknown("sr")) == "San Francisco"
 
