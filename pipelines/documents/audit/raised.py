@@ -43,8 +43,7 @@ def raised(text: str, mark: str) -> tuple[str, str]:
             continue
         if "\n" in piece or len(piece) > _LONGEST:
             mark = ""
-        out.append(re.sub(r"\S+", lambda word, kind=_KINDS.get(mark, ""): _of_word(word[0], kind), piece)  # type: ignore[misc]
-                   if mark else piece)
+        out.append("".join(_of_word(word, _KINDS[mark]) for word in re.split(r"(\s+)", piece)) if mark else piece)
     return "".join(out), mark
 
 

@@ -73,7 +73,8 @@ class SiteInfo:
 
     def is_file_prefix(self, prefix: str) -> bool:
         """Whether `[[prefix:Name]]` is a picture: the wiki's own name for files, or any language's."""
-        return self.numbers.get(" ".join(prefix.replace("_", " ").split()).lower()) == FILE or is_file_prefix(prefix)
+        name = " ".join(prefix.replace("_", " ").split()).lower()
+        return self.numbers.get(name) == FILE or is_file_prefix(prefix)
 
     def is_language_prefix(self, prefix: str) -> bool:
         """Whether `[[prefix:Title]]` links to the same article in another language."""

@@ -24,15 +24,6 @@ _LONGEST_PREFIX, _LONGEST_LINE = 60, 1_000
 """Characters at most of a prefix, as `File:`, and of the line that a picture without an end may take."""
 
 
-class _Open:
-    """An opening: size 2 or 3 for braces, -2 for a link. holds_link: another link has closed in it."""
-
-    __slots__ = ("begin", "holds_link", "size")
-
-    def __init__(self, begin: int, size: int) -> None:
-        self.begin, self.size, self.holds_link = begin, size, False
-
-
 def without(text: str, holes: list[tuple[int, int]], words: dict[int, str] | None = None) -> str:
     """The text without these (begin, size) places; words: what stands at one instead, by its begin."""
     pieces, at = [], 0
@@ -53,7 +44,10 @@ def balance(text: str, counts: Counter[str], stash: list[Stashed],
     line, as one that wraps sections does; nor has a link to an article with another link in it. Braces in a
     link belong to its words and are put into the stash.
     """
-    stack: list[_Open] = []
+    stack: list[tuple[int, int]] = []
+    """Openings as (begin, size): 2 or 3 for braces, -2 for a link."""
+    with_link: set[int] = set()
+    """Openings in which another link has closed."""
     holes: list[tuple[int, int]] = []
     literal: dict[int, str] = {}
     headings = [match.start() for match in _HEADING.finditer(text)] if "\n==" in text else []
@@ -65,15 +59,14 @@ def balance(text: str, counts: Counter[str], stash: list[Stashed],
 
     def close_link(end: int) -> bool:
         """End the innermost opening, a link, at this place; False where it has no partner there."""
-        link = stack.pop()
-        begin = link.begin + 2
+        begin = stack.pop()[0]
         if stack:
-            stack[-1].holds_link = True
-        if crosses_heading(begin, end):
-            drop(link)
+            with_link.add(stack[-1][0])
+        if headings and crosses_heading(begin, end):
+            drop(begin, -2)
             return False
-        if (link.holds_link or text.find(mark.LINK, begin, end) >= 0) and not opens_picture(begin):
-            holes.append((link.begin, 2))
+        if (begin in with_link or text.find(mark.LINK, begin, end) >= 0) and not opens_picture(begin + 2):
+            holes.append((begin, 2))
             return False
         return True
 
@@ -81,18 +74,18 @@ def balance(text: str, counts: Counter[str], stash: list[Stashed],
         prefix, colon, _ = text[begin:begin + _LONGEST_PREFIX].partition(":")
         return bool(colon) and is_picture(prefix)
 
-    def drop(opened: _Open) -> None:
+    def drop(begin: int, size: int) -> None:
         """Take out an opening that was never closed; a picture ends with its line: its caption stays one."""
-        begin = opened.begin + 2
-        if opened.size < 0 and opens_picture(begin):
-            end = text.find("\n", begin, begin + _LONGEST_LINE)
+        if size < 0 and opens_picture(begin + 2):
+            at = begin + 2
+            end = text.find("\n", at, at + _LONGEST_LINE)
             end = len(text) if end < 0 else end
-            if end < begin + _LONGEST_LINE and all(
-                    text.count(left, begin, end) == text.count(right, begin, end) for left, right in _PAIRS):
+            if end < at + _LONGEST_LINE and all(
+                    text.count(left, at, end) == text.count(right, at, end) for left, right in _PAIRS):
                 holes.append((end, 0))
                 literal[end] = literal.get(end, "") + "]]"
                 return
-        holes.append((opened.begin, abs(opened.size)))
+        holes.append((begin, abs(size)))
 
     for match in _BRACES.finditer(text):
         run, begin = match[0], match.start()
@@ -101,18 +94,18 @@ def balance(text: str, counts: Counter[str], stash: list[Stashed],
         if char == "{":
             while size >= 2:
                 take = 3 if size == 3 or size == 5 else 2
-                stack.append(_Open(begin, take))
+                stack.append((begin, take))
                 n_braces += 1
                 begin, size = begin + take, size - take
             depth = max(depth, len(stack))
         elif char == "[":
             # Of more than two brackets the innermost two open the link, as MediaWiki reads it.
-            stack.append(_Open(begin + size - 2, -2))
+            stack.append((begin + size - 2, -2))
             if size > 3:
                 holes.append((begin, size - 2 - size % 2))
             depth = max(depth, len(stack))
         elif char == "}":
-            if n_braces and stack[-1].size < 0 and _ENDS_LINK(text, begin + size):
+            if n_braces and stack[-1][1] < 0 and _ENDS_LINK(text, begin + size):
                 holes.append((begin, size))
                 literal[begin] = f"{mark.STASH}{len(stash)}{mark.STASH_END}"
                 stash.append(("nowiki", run, {}))
@@ -123,23 +116,22 @@ def balance(text: str, counts: Counter[str], stash: list[Stashed],
                     holes.append((begin, size))
                     counts["stray_closings"] += 1
                     break
-                while stack[-1].size < 0:
-                    holes.append((stack.pop().begin, 2))
+                while stack[-1][1] < 0:
+                    holes.append((stack.pop()[0], 2))
                     n_open += 1
                 n_braces -= 1
-                opened = stack.pop()
-                take = opened.size
-                if crosses_heading(opened.begin, begin) and not _begins_line(text, opened.begin):
+                opened, take = stack.pop()
+                if headings and crosses_heading(opened, begin) and not _begins_line(text, opened):
                     # Two halves that belong to other calls: neither has a partner.
-                    holes.append((opened.begin, take))
+                    holes.append((opened, take))
                     n_open += 1
                     continue
                 if take > size:
-                    holes.append((opened.begin, 1))
+                    holes.append((opened, 1))
                     take = 2
                 begin, size = begin + take, size - take
-        elif stack and stack[-1].size < 0:
-            while size >= 2 and stack and stack[-1].size < 0:
+        elif stack and stack[-1][1] < 0:
+            while size >= 2 and stack and stack[-1][1] < 0:
                 if not close_link(begin):
                     n_open += 1
                     counts["stray_closings"] += 1
@@ -148,8 +140,8 @@ def balance(text: str, counts: Counter[str], stash: list[Stashed],
         else:
             holes.append((begin, size - size % 2))
             counts["stray_closings"] += 1
-    for opened in stack:
-        drop(opened)
+    for begin, size in stack:
+        drop(begin, size)
     n_open += len(stack)
     if n_open:
         counts["unclosed_openings"] += n_open

@@ -178,6 +178,19 @@ class Blocks:
             else:
                 self.counts["pictures"] += 1
 
+    def push_figure(self, target: str) -> Open:
+        """Open a figure with a caption whose words follow; `close_entry` ends it."""
+        self.place()
+        figure = self.push("figure", "figure", attrs={"file": target})
+        self.push("caption", "caption", owns=True)
+        return figure
+
+    def close_entry(self, entry: Open) -> None:
+        """Close an open node and all in it, unless something in it has closed it already."""
+        if entry in self.stack:
+            self.pop_to(entry)
+            self.pop()
+
     # Headings
 
     def section(self, level: int, text: str, spans: tuple[Span, ...]) -> None:

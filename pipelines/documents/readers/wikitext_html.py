@@ -43,6 +43,9 @@ class BlockTags:
             if text.strip():
                 blocks.add("pre", text, (), values)
             return
+        if name == "wikitable":
+            self.table_event(kind, name, values)
+            return
         if self.at_start:
             self.begin_line()
         blocks.flush()

@@ -46,6 +46,8 @@ def render(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: boo
             counts["unparsed_braces"] += n
     if mark.NOTHING in raw:
         raw = raw.replace(mark.NOTHING, "")
+    if _NO_WORDS in raw and mark.TEMPLATE in raw:
+        raw = _around_holes(raw)
     if not keep_lines:
         raw = raw.strip(" \n")
     if "'" in raw and "''" in raw:
@@ -66,6 +68,24 @@ def render(raw: str, stash: list[Stashed], counts: Counter[str], keep_lines: boo
         if "  " in raw or "\xa0" in raw or "\t" in raw:
             raw = _SPACES.sub(" ", raw)
     return _run(raw, stash, keep_lines)
+
+
+_NO_WORDS = mark.LINK_TEXT + mark.LINK_END
+_HOLE = f"{mark.TEMPLATE}[^{mark.LINK_TEXT}{mark.LINK_END}]*{_NO_WORDS}"
+_IN_BRACKETS = re.compile(f"[ \xa0]?[(（][\\s,;:，、；]*((?:{_HOLE}[\\s,;:，、；]*)+)[)）]")
+_BEFORE_COMMA = re.compile(f"([(（])[\\s]*({_HOLE})[\\s]*[,;，、；][\\s]*")
+_FIRST_IN_BRACKETS = re.compile(f"([(（][^\\w()（）\x01-\x1f]{{0,3}}{_HOLE[:-1]}){mark.LINK_END}(?=[ \xa0]\\w)")
+_AFTER_SPACE = re.compile(f" ({_HOLE})(?=[,.;)，、；）])")
+
+
+def _around_holes(raw: str) -> str:
+    """Take out what a template without words leaves around its place: empty brackets, a space before a comma.
+
+    Where words follow in the brackets, as in `({{age|…}} years ago)`, an ellipsis stands for it.
+    """
+    raw = _IN_BRACKETS.sub(lambda match: "".join(re.findall(_HOLE, match[1])), raw)
+    raw = _AFTER_SPACE.sub(r"\1", _BEFORE_COMMA.sub(r"\1\2", raw))
+    return _FIRST_IN_BRACKETS.sub(rf"\1…{mark.LINK_END}", raw)
 
 
 def _simple(raw: str, pieces: _Split) -> tuple[str, tuple[Span, ...]] | None:

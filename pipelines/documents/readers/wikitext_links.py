@@ -27,6 +27,8 @@ class LinkReader:
     counts: Counter[str]
     site: SiteInfo
     at_start: bool
+    cell_tag: str
+    item_line: bool
     hidden_line: bool
     may_be_attrs: bool
     inline_cache: dict[tuple[int, int], str]
@@ -34,12 +36,13 @@ class LinkReader:
     if TYPE_CHECKING:
         def inline(self, text: str) -> None: ...
         def begin_line(self) -> None: ...
+        def text(self, text: str) -> None: ...
         def template_text(self, at: int) -> tuple[str, int]: ...
 
     def link(self, at: int) -> int:
         """A link at block level; returns the index behind it."""
         n_hidden = self.n_hidden_links()
-        text, behind = self.link_text(at)
+        text, behind = self.link_text(at, is_block=True)
         if text:
             if text[0] == mark.LINK:
                 self.may_be_attrs = False
@@ -56,8 +59,8 @@ class LinkReader:
     def n_hidden_links(self) -> int:
         return self.counts["categories"] + self.counts["language_links"]
 
-    def link_text(self, at: int) -> tuple[str, int]:
-        """(marked words that a link leaves in the text, index behind it)."""
+    def link_text(self, at: int, is_block: bool = False) -> tuple[str, int]:
+        """(marked words that a link leaves in the text, index behind it). is_block: blocks may open here."""
         tokens = self.tokens
         begin = at + 1
         at, separator = _close_of(tokens, begin, mw.WikilinkOpen, mw.WikilinkClose, mw.WikilinkSeparator)
@@ -67,7 +70,7 @@ class LinkReader:
         if colon and prefix:
             number, _ = self.site.namespace_of(target)
             if number == FILE or (number == 0 and _FILE_NAME.search(target) and is_file_prefix(prefix)):
-                self.picture(target, separator + 1 if separator else end, end)
+                self.picture(target, separator + 1 if separator else end, end, is_block)
                 return "", behind
             if number == CATEGORY:
                 self.counts["categories"] += 1
@@ -88,10 +91,13 @@ class LinkReader:
             return f"{mark.LINK}{target}{mark.LINK_TEXT}{words}{mark.LINK_END}", behind
         return f"{mark.LINK}{target}{mark.LINK_END}", behind
 
-    def picture(self, target: str, begin: int, end: int) -> None:
+    def picture(self, target: str, begin: int, end: int, is_block: bool) -> None:
         """`[[File:…|options|caption]]`: the caption waits to become a figure behind its paragraph."""
         caption = ""
         words = self.inline_text(begin, end, is_caption=True)
+        if is_block and mark.TABLE_OPEN in words and not any(map(str.strip, self.blocks.words)):
+            self.picture_with_table(target, words)
+            return
         parts = (_table_words(words) if mark.TABLE_OPEN in words else words).split("\x00")
         for part in reversed(parts):
             if part.strip() and not is_option(part):
@@ -106,6 +112,23 @@ class LinkReader:
                 self.blocks.flush()
         else:
             self.counts["pictures"] += 1
+
+    def picture_with_table(self, target: str, words: str) -> None:
+        """A caption that holds a table: its rows stay rows. The words in front of it are the caption's own."""
+        blocks = self.blocks
+        if self.at_start:
+            self.begin_line()
+        blocks.words.clear()
+        blocks.flush()
+        front, table_open, behind = words.partition(mark.TABLE_OPEN)
+        figure = blocks.push_figure(" ".join(_NO_MARKS.sub("", target).split()))
+        state = self.cell_tag, self.item_line
+        self.cell_tag, self.item_line, self.at_start = "", False, False
+        self.text(front.rpartition("\x00")[2] + table_open + behind.replace("\x00", "|"))
+        blocks.flush()
+        blocks.close_entry(figure)
+        self.cell_tag, self.item_line = state
+        self.at_start = False
 
     def external_link(self, at: int) -> tuple[str, int]:
         """(marked words of `[address words]` or of a bare address, index behind it)."""

@@ -18,6 +18,7 @@ from pipelines.documents.readers.namespaces import is_file_prefix
 from pipelines.documents.readers.source_lines import LineMap
 from pipelines.documents.readers.wikitext_balance import balance, without
 from pipelines.documents.readers.wikitext_cut import Cutter, Stashed
+from pipelines.documents.readers.wikitext_open_tables import close_tables
 
 
 class Prepared(NamedTuple):
@@ -72,6 +73,7 @@ def prepare(text: str, has_variants: bool = False, is_picture: Callable[[str], b
     if text[:1] in _LIST_MARKS:
         text = mark.LIST + text
     text, n_unclosed, depth = balance(text, counts, stash, is_picture)
+    text = close_tables(text, stash, counts)
     return Prepared(text, stash, counts, lines, n_unclosed, depth)
 
 

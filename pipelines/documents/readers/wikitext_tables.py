@@ -33,8 +33,16 @@ class TableLines:
         def text(self, text: str) -> None: ...
 
     def in_wiki_table(self) -> bool:
-        tables = self.blocks.tables
-        return bool(tables) and tables[-1].value == "wiki"
+        """Whether a table is open in which lines are read; HTML's tables in one of its cells end with it."""
+        for table in reversed(self.blocks.tables):
+            if table.value != "html":
+                return table.value == "wiki"
+        return False
+
+    def is_table_line(self, line: str) -> bool:
+        """Whether a line that begins with | or ! belongs to a table; `|}` ends an HTML table too."""
+        return self.in_wiki_table() or (line.startswith("|}") and bool(self.blocks.tables)
+                                        and self.blocks.tables[-1].value == "html")
 
     def table_line(self, line: str) -> None:
         """A line that begins with table markup, without the spaces in front of it."""
@@ -52,6 +60,9 @@ class TableLines:
                 self.attrs_line = True
                 blocks.words.append(line[1:])
             return
+        if self.in_wiki_table():
+            while blocks.tables[-1].value != "wiki":
+                blocks.close_table()
         if line.startswith("|}"):
             blocks.close_table()
             rest = line[2:]
@@ -124,12 +135,18 @@ class TableLines:
     def table_event(self, kind: str, name: str, values: dict[str, str]) -> None:
         """An HTML tag of a table."""
         blocks = self.blocks
-        if name == "table":
+        if name == "wikitable":
+            if self.attrs_line:
+                self.end_attrs_line()
+            if self.in_wiki_table():
+                self.table_line("|}")
+        elif name == "table":
             if kind == "open" and not blocks.is_too_deep():
                 is_infobox = bool(_INFOBOX.search(values.get("class", "")))
                 blocks.open_table("html", {"infobox": ""} if is_infobox else None)
             elif kind == "close" and blocks.tables and blocks.tables[-1].value == "html":
                 blocks.close_table()
+        if name in ("table", "wikitable"):
             return
         if not blocks.tables:
             return

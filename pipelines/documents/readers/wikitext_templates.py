@@ -18,8 +18,15 @@ from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.templates import names as template_names
 from pipelines.documents.readers.templates.call import BLANK, Call
 from pipelines.documents.readers.templates.citations import citation, is_citation
-from pipelines.documents.readers.templates.infoboxes import is_blank, parameter_table
-from pipelines.documents.readers.templates.table import find_block, find_words, load_handlers
+from pipelines.documents.readers.templates.infoboxes import is_blank, is_layout, parameter_table, says_facts
+from pipelines.documents.readers.templates.prose import shown_values
+from pipelines.documents.readers.templates.table import (
+    BLOCKS,
+    find_block,
+    find_words,
+    load_handlers,
+    meaning_of,
+)
 from pipelines.documents.readers.wikitext_blocks import MAX_OPEN, Blocks
 from pipelines.documents.readers.wikitext_tokens import Tokens
 
@@ -39,6 +46,7 @@ _ONLY_HOLES = re.compile(f"(?:[\\s{mark.NOTHING}]|{mark.TEMPLATE}[^{mark.LINK_TE
                          f"{mark.LINK_END})*")
 
 _MAX_HOLES = 20
+_LONGEST_VALUE = 300
 
 
 class TemplateReader:
@@ -61,6 +69,7 @@ class TemplateReader:
         def inline(self, text: str) -> None: ...
         def inline_text(self, begin: int, end: int) -> str: ...
         def sub_walk(self, begin: int, end: int) -> None: ...
+        def end_attrs_line(self) -> None: ...
 
     def template(self, at: int) -> int:
         """A template at block level; returns the index behind it."""
@@ -68,6 +77,14 @@ class TemplateReader:
         blocks = self.blocks
         on_own = self.at_start or self.bare_line == blocks.line
         rule = self.rule_of(call)
+        if (self.attrs_line and not rule and find_words(call) is None and call.name not in BLOCKS
+                and says_facts(self, call)):
+            # It brings rows of its own to the table whose attributes it stands among.
+            self.end_attrs_line()
+            parameter_table(self, call, "infobox", blocks.tables[-1])
+            self.at_start, self.attrs_line = False, True
+            blocks.line += call.n_lines
+            return behind
         block = None if rule or self.attrs_line else find_block(call)
         if block is not None:
             state = self.item_line, self.cell_tag
@@ -122,7 +139,10 @@ class TemplateReader:
             return citation(call)
         self.counts[f"unhandled_template:{call.name[:60]}"] += 1
         values = call.positional()
-        words = values[0] if len(call.ranges) == 1 and values and len(values[0]) < 300 else ""
+        if len(call.ranges) == 1:
+            words = values[0] if values and len(values[0]) < _LONGEST_VALUE else ""
+        else:
+            words = shown_values(call)
         return f"{mark.TEMPLATE}{call.shown_name.strip(BLANK)}{mark.LINK_TEXT}{words}{mark.LINK_END}"
 
     def apart(self, call: Call, on_own: bool) -> bool:
@@ -140,7 +160,8 @@ class TemplateReader:
             return True
         if (waiting and not on_own) or (blocks.stack[-1].kind == "item" and is_citation(call)):
             return False
-        named = [name for name, span in call.ranges.items() if not name.isdigit() and not is_blank(self, span)]
+        named = [name for name, span in call.ranges.items() if not name.isdigit() and not is_blank(self, span)
+                 and not is_layout(self, name, span)]
         if len(named) < _TABLE_PARAMETERS:
             return False
         is_lead = not any(entry.kind == "section" for entry in blocks.stack)
@@ -216,6 +237,6 @@ class TemplateReader:
                 call.ranges["1"] = key
                 return call
         name = " ".join(shown.replace("_", " ").split()).lower()
-        return Call(self, shown, template_names.names_of(self.site.language).get(name, name))
+        return Call(self, shown, meaning_of(name, self.site.language))
 
     inline_cache: dict[tuple[int, int], str]

@@ -56,6 +56,8 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
         self.cell_tag = ""
         """th or td on a line that began with ! or |."""
         self.may_be_attrs = False
+        self.n_hidden_tables = 0
+        """Templates that open a table of which nothing is shown, and whose end has not come."""
 
     def run(self, text: str) -> None:
         """Walk over the whole page."""
@@ -199,7 +201,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
             if not bare:
                 # Perhaps something else follows on this line; alone it is a blank line.
                 return ""
-            if bare[0] == mark.TABLE_OPEN or (bare[0] in "|!" and self.in_wiki_table()):
+            if bare[0] == mark.TABLE_OPEN or (bare[0] in "|!" and self.is_table_line(bare)):
                 self.at_start = False
                 self.table_line(bare)
                 return ""
@@ -280,6 +282,7 @@ class Walk(TableLines, BlockTags, LinkReader, TemplateReader):
             self.line_part("=" * level)
             return after
         form = self.blocks.form
+        self.n_hidden_tables = 0
         self.blocks.flush()
         self.blocks.words.append(words)
         self.blocks.form = f"h{level}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.documents.readers import wikitext_marks as mark
+from pipelines.documents.readers.templates import names
 from pipelines.documents.readers.templates.call import Call
 from pipelines.documents.readers.templates.formats import grouped
 from pipelines.documents.readers.templates.table import block
@@ -66,6 +67,25 @@ def content(walk: Any, call: Call) -> None:
             walk.blocks.close_lists()
 
 
+@block(names.TABLE_START)
+def table_start(walk: Any, call: Call) -> None:
+    """A table that goes as a whole, as a succession box does: its end closes no other."""
+    walk.blocks.flush()
+    walk.n_hidden_tables += 1
+
+
+@block(names.TABLE_END)
+def table_end(walk: Any, call: Call) -> None:
+    """`|}` from a template: it closes the table that the page opened with `{|`."""
+    walk.blocks.flush()
+    if walk.n_hidden_tables:
+        walk.n_hidden_tables -= 1
+    elif walk.in_wiki_table():
+        walk.table_line("|}")
+    else:
+        walk.counts["layout"] += 1
+
+
 @block("unbulleted list|collapsible list|ordered list|numbered list")
 def list_of_items(walk: Any, call: Call) -> None:
     """Each unnamed parameter is an item."""
@@ -86,7 +106,7 @@ def list_of_items(walk: Any, call: Call) -> None:
             walk.sub_walk(*span)
             if item not in blocks.stack:
                 break
-    _close(blocks, entry)
+    blocks.close_entry(entry)
 
 
 @block("clade|cladex|tree chart")
@@ -108,7 +128,7 @@ def clade(walk: Any, call: Call) -> None:
             blocks.words.append(label)
             blocks.flush()
         walk.sub_walk(*call.ranges[number])
-    _close(blocks, entry)
+    blocks.close_entry(entry)
 
 
 @block("bar box|cladogram|barbox|bar chart|brick chart")
@@ -174,11 +194,4 @@ def _chart_table(walk: Any, caption: str, rows: list[tuple[str, str]]) -> None:
             blocks.open_cell(tag, {})
             blocks.words.append(shown)
             blocks.flush()
-    _close(blocks, table)
-
-
-def _close(blocks: Any, entry: Any) -> None:
-    """Close an open node and all in it, unless something in it has closed it already."""
-    if entry in blocks.stack:
-        blocks.pop_to(entry)
-        blocks.pop()
+    blocks.close_entry(table)

@@ -6,6 +6,7 @@ opens blocks of its own is in `blocks.py`.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from pipelines.documents.readers.templates.call import Call
@@ -70,8 +71,12 @@ def family_tree(call: Call) -> str:
 
 @words("fossil range|fossilrange|geological range|long fossil range")
 def fossil_range(call: Call) -> str:
+    """`{{fossil range|5|0}}` → 5–0 Ma; periods by name: Miocene – Recent. What is written behind it stays apart."""
     values = positional(call)[:2]
-    return call.text("text") or " – ".join(values)
+    if not values or call.text("text"):
+        return call.text("text")
+    is_age = all(re.fullmatch(r"[\d.]+", value) for value in values)
+    return ("–".join(values) + " Ma" if is_age else " – ".join(values)) + " "
 
 
 @words("medalgold|medalsilver|medalbronze|medalcompetition|medalsport|medalcountry|gold medal|medal")

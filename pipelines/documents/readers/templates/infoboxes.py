@@ -19,21 +19,36 @@ _INFOBOX_NAME = re.compile(
     r"|automatic taxobox|speciesbox|chembox|drugbox|geobox|planetbox|starbox|subspeciesbox|mycomorphbox"
     r"|virusbox|bilgi kutusu|صندوق معلومات|معلومات|جعبه|基礎情報|信息框|정보상자|ज्ञानसन्दूक|তথ্যছক)"
     r"|(?:infobox|taxobox|box|infoboks)$")
-_PICTURE_KEY = re.compile(
+PICTURE_KEY = re.compile(
     r"^(?:image|img|photo|picture|logo|map|flag|coat|seal|signature|emblem|bilde|bild|obrazek|imagen|imagem|immagine|hình|ảnh"
     r"|պատկեր|изображение|фото|зображення|kuva|kép|afbeelding|attēls|karte|lua|pushpin|mapframe|locator|skyline|cover)"
     r"[\w ]*$|(?:size|width|px|alt|upright|color|colour|style|class|zoom|sort|maptype|position|mapsize|bg"
     r"|link|align|alignment|float|thumb|radius)\d*$")
-_FILE = re.compile(r"\d+\s?(?:x\s?\d+\s?)?px"
+LAYOUT_KEY = re.compile(
+    r"^(?:background|background[ -]?colou?r|bgcolou?r|bg|fundo|fond|cor|couleur|farbe|цвет|фон|colspan|rowspan"
+    r"|valign|font[ -]?size|(?:line|row|text|header|title|border|frame)[ -]?colou?r|css|cellpadding|cellspacing"
+    r"|(?:title|header|label|data|above|below|body|list|box|name|row|col|cell|text)(?:style|class|width|align)"
+    r"|largura|breite|ширина|largeur|ancho|bredd|breedte|szerokość)\d*$")
+LAYOUT_VALUE = re.compile(
+    r"#[0-9a-f]{6}|-?[\d.]+(?:px|em|rem)|(?:(?:background|color|text-align|width"
+    r"|font-size|font-weight|border|padding|margin|float|vertical-align|white-space)[\w-]*\s*:[^;|]*;?\s*)+"
+    r"|collapsed|autocollapse|uncollapsed", re.IGNORECASE)
+"""A colour, a size or a style: no fact whatever its key is."""
+FILE = re.compile(r"\d+\s?(?:x\s?\d+\s?)?px"
                    r"|[^\n|\[\]{}]*\.(?:jpe?g|png|svg|gif|tiff?|og[agv]|webm|webp|djvu|pdf)\s*", re.IGNORECASE)
+
+
+def is_infobox(call: Call) -> bool:
+    """Infoboxes are known by their names' beginnings or ends, in every language."""
+    return bool(_INFOBOX_NAME.search(call.name))
 
 
 @blocks_by_pattern
 def by_infobox_name(call: Call) -> Block | None:
-    """Infoboxes are known by their names' beginnings or ends, in every language."""
-    if not _INFOBOX_NAME.search(call.name) or all(name.isdigit() for name in call.ranges):
-        return infobox if len(call.ranges) > 1 and _INFOBOX_NAME.search(call.name) else None
-    return infobox
+    """An infobox with parameters."""
+    if is_infobox(call) and (len(call.ranges) > 1 or not all(name.isdigit() for name in call.ranges)):
+        return infobox
+    return None
 
 
 def infobox(walk: Any, call: Call) -> None:
@@ -55,19 +70,50 @@ def _plain(walk: Any, span: tuple[int, int]) -> str:
     return str(walk.tokens[begin].get("text", "")).strip(BLANK) if 0 <= begin == end - 1 else ""
 
 
-def parameter_table(walk: Any, call: Call, attribute: str) -> None:
-    """A template's parameters as a table with one row each: th key, td value; pictures and layout go."""
+def is_layout(walk: Any, key: str, span: tuple[int, int]) -> bool:
+    """Whether a parameter is a colour, a size or another instruction of layout, by its key or its value."""
+    value = _plain(walk, span)
+    return bool(value) and len(value) < 200 and bool(LAYOUT_KEY.search(key) or LAYOUT_VALUE.fullmatch(value))
+
+
+def _is_picture(walk: Any, key: str, span: tuple[int, int]) -> bool:
+    """Whether a parameter names a picture or says how one is shown."""
+    value = _plain(walk, span)
+    if not value:
+        return False
+    is_key = len(value) < 60 and "caption" not in key and PICTURE_KEY.search(key)
+    return bool(is_key or FILE.fullmatch(value))
+
+
+def says_facts(walk: Any, call: Call) -> bool:
+    """Whether a call has named parameters with words of their own."""
+    return any(not (name.isdigit() or is_blank(walk, span) or is_layout(walk, name, span)
+                    or _is_picture(walk, name, span)) for name, span in call.ranges.items())
+
+
+def parameter_table(walk: Any, call: Call, attribute: str, open_table: Any = None) -> None:
+    """A template's parameters as a table with one row each: th key, td value; pictures and layout go.
+
+    open_table: the table of the page that gets the rows, where the call stands on the line that opens it.
+    """
     blocks = walk.blocks
     blocks.flush()
-    table = blocks.open_table("box", {attribute: " ".join(call.shown_name.split())})
+    shown_name = " ".join(call.shown_name.split())
+    if open_table is None:
+        table = blocks.open_table("box", {attribute: shown_name})
+    else:
+        table = open_table
+        blocks.tree.set_attr(table.node_id, attribute, "")
     for key, span in call.ranges.items():
         if is_blank(walk, span):
             continue
-        value = _plain(walk, span)
-        is_picture = value and len(value) < 60 and "caption" not in key and _PICTURE_KEY.search(key)
-        if is_picture or (value and _FILE.fullmatch(value)):
+        if _is_picture(walk, key, span):
             walk.counts["infobox_pictures"] += 1
             continue
+        if is_layout(walk, key, span):
+            walk.counts["layout"] += 1
+            continue
+        value = _plain(walk, span)
         if value and walk.site.namespace_of(value)[0] == CATEGORY:
             walk.counts["categories"] += 1
             continue
@@ -93,7 +139,8 @@ def parameter_table(walk: Any, call: Call, attribute: str) -> None:
                 blocks.tree.discard(row.node_id)
     if table in blocks.stack:
         blocks.pop_to(table)
-        blocks.pop()
+        if open_table is None:
+            blocks.pop()
 
 
 _CAPTIONS = {"double image": ("6", "7"), "triple image": ("8", "9", "10"), "wide image": ("3",),
@@ -112,7 +159,7 @@ def pictures(walk: Any, call: Call) -> None:
     for name in captions:
         words = call.text(name)
         is_size = re.fullmatch(r"[\d.]+(?:px)?%?|left|right|none|center", words)
-        if words and not is_size and not _FILE.fullmatch(words):
+        if words and not is_size and not FILE.fullmatch(words):
             walk.blocks.figures.append((words, call.text("image", "image1", "1")))
     if not walk.blocks.words:
         walk.blocks.flush()

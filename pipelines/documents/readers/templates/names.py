@@ -16,6 +16,9 @@ from pipelines.documents.readers.templates.data import rows
 RULES = ("references", "navigation", "maintenance", "layout", "disambiguation")
 """Rules by which templates go; each is a count of the page. Disambiguation also flags the page."""
 
+TABLE_START, TABLE_END = "table start", "table end"
+"""Meanings of templates that hold one half of a table, as `{{s-start}}` and `{{s-end}}`."""
+
 SORT_KEYS = name_set("""
 defaultsort defaultsortkey defaultcategorysort sortierung clefdetri cledetri clédetri ordenar orden ordena
 standaardsortering ключ_сортировки сортировка_по_умолчанию сортування сортиране сорткат xếp_mặc_định
@@ -83,6 +86,17 @@ def names_of(language: str) -> dict[str, str]:
     for name, meaning in tables().get(language, {}).items():
         names[name] = everywhere.get(meaning, meaning)
     return names
+
+
+@lru_cache(maxsize=1)
+def _table_halves() -> dict[str, str]:
+    return {name: meaning for table in tables().values() for name, meaning in table.items()
+            if meaning in (TABLE_START, TABLE_END)}
+
+
+def table_half(name: str) -> str | None:
+    """TABLE_START or TABLE_END for a template that is one in any language, by the name that a page writes."""
+    return _table_halves().get(" ".join(name.replace("_", " ").split()).lower())
 
 
 _BY_PATTERN: dict[str, str | None] = {}

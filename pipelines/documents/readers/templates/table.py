@@ -8,13 +8,16 @@ names, one a kind; other names of a template, in English and in other languages,
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from pipelines.documents.readers.templates.call import Call
+from pipelines.documents.readers.templates.names import names_of
 
 HANDLER_MODULES = ("words", "signs", "functions", "numbers", "measures", "dates", "places", "charts", "links",
-                   "citations", "blocks", "infoboxes")
+                   "citations", "blocks", "infoboxes", "episodes")
 """Modules of this package that enter handlers: a new one is named here."""
 
 Words = Callable[[Call], str]
@@ -82,6 +85,38 @@ def find_block(call: Call) -> Block | None:
             if handler is not None:
                 break
     return handler
+
+
+@lru_cache(maxsize=64)
+def _names(language: str) -> tuple[dict[str, str], dict[str, str]]:
+    """(name → meaning, folded name → meaning) on the wikis of a language."""
+    names = names_of(language)
+    folded: dict[str, set[str]] = {}
+    for name, meaning in [*names.items(), *((name, name) for name in (*WORDS, *BLOCKS))]:
+        folded.setdefault(_fold(name), set()).add(meaning)
+    return names, {fold: meanings.pop() for fold, meanings in folded.items()
+                   if len(meanings) == 1 and len(fold) >= _SHORTEST_FOLD}
+
+
+def _fold(name: str) -> str:
+    return _BETWEEN.sub("", name)
+
+
+_BETWEEN = re.compile(r"[ _-]")
+_SHORTEST_FOLD = 4
+
+
+@lru_cache(maxsize=50_000)
+def meaning_of(name: str, language: str) -> str:
+    """What a template's name in lower case leads to: a handler's name, a rule in parentheses, else itself.
+
+    A name that differs from a known one in spaces and hyphens alone is taken for it: it redirects there.
+    """
+    names, folded = _names(language)
+    known = names.get(name)
+    if known is not None or name in WORDS or name in BLOCKS:
+        return known or name
+    return folded.get(_fold(name), name)
 
 
 def positional(call: Call) -> list[str]:

@@ -10,6 +10,7 @@ import re
 
 from pipelines.documents.readers import wikitext_marks as mark
 from pipelines.documents.readers.templates.call import Call
+from pipelines.documents.readers.templates.language_names import label_of, language_of, script_of
 from pipelines.documents.readers.templates.languages import language_label
 from pipelines.documents.readers.templates.table import Words, positional, words, words_by_pattern
 
@@ -143,14 +144,42 @@ def language_note(call: Call) -> str:
 
 @words("nihongo|nihongo2|nihongo foot|nihongo3|korean|zh|chinese|nihongo krt|yomi")
 def nihongo(call: Call) -> str:
-    values = positional(call)
+    """`{{nihongo|words|kanji|rōmaji|extra|extra2}}` → words (kanji, rōmaji, extra) extra2."""
+    values, behind = positional(call), ""
+    if call.name == "nihongo":
+        numbered = [call.text(name) for name in ("1", "2", "3")] + [call.text("extra", "4")]
+        values, behind = [value for value in numbered if value], call.text("extra2", "5")
+        if call.text("lead") in ("yes", "y", "1", "true") and len(values) > 1 and call.text("2"):
+            values[1] = label_of("ja", call.language or "en") + values[1]
     if not values:
         values = [call.text(key) for key in ("s", "c", "t", "p", "hangul", "hanja", "rr") if call.text(key)]
         return ", ".join(values)
     if call.name == "yomi":
         return f"{values[0]}（{'、'.join(values[1:])}）" if len(values) > 1 else values[0]
     rest = ", ".join(values[1:])
-    return f"{values[0]} ({rest})" if rest else values[0]
+    return (f"{values[0]} ({rest})" if rest else values[0]) + (f" {behind}" if behind else "")
+
+
+def named_after_language(call: Call) -> str:
+    """`{{arabe|'''Arabie'''|العربيّة|al-ʿarabiyya}}` → Arabie (en arabe : العربيّة, al-ʿarabiyya)."""
+    code = language_of(call.name, call.language)
+    values = positional(call)
+    label = label_of(code, call.language)
+    in_front = ""
+    if len(values) > 1 and script_of(_plain(values[0])) != script_of(_plain(values[1])):
+        # What is said in the wiki's own script stands in front, unless it is the one that is written here.
+        own = script_of(label) or "LATIN"
+        if script_of(_plain(values[0])) == own:
+            in_front, values = values[0], values[1:]
+    words_ = label + ", ".join(values)
+    return f"{in_front} ({words_})" if in_front else words_
+
+
+def _plain(value: str) -> str:
+    return _MARKED.sub("", value)
+
+
+_MARKED = re.compile(r"\x11[^\x12\x13]*(?=\x12)|[\x01-\x1f]")
 
 
 @words("ipac-en|ipac-fr|ipac-es|ipac-de|ipac-it|ipac-pl|ipac-pt|ipac-cmn|ipac-yue|ipac-ga")
@@ -234,4 +263,9 @@ def by_language(call: Call) -> Words | None:
         return language_note
     if name.endswith((" icon", "-icon")) and len(name) < 9 and not call.ranges:
         return nothing
+    if call.ranges and language_of(name, call.language) and call.text("1"):
+        # Short codes are names of much else: they count in front of a word in another script.
+        is_code = len(name) < 4 and name.isascii()
+        if not is_code or any(script_of(_plain(value)) not in ("LATIN", "") for value in positional(call)[:2]):
+            return named_after_language
     return None

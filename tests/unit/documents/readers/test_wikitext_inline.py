@@ -163,7 +163,6 @@ def test_captions_that_look_like_layout_stay(caption: str) -> None:
 @pytest.mark.parametrize(("caption", "expected"), [
     ("Steps\n<source lang=\"text\">\n 1 = 2*0 + 1\n</source>", "Steps 1 = 2*0 + 1"),
     ("Law <math display=\"block\">E = m</math> holds", "Law E = m holds"),
-    ("Zones\n{|\n| width=250 |\n{{legend|#111|One}}\n|-\n! align=top | Two || Three\n|}", "Zones One Two Three"),
     ("stray }} braces", "stray braces"),
     ("link=https://a.example/x.svg|<center>'''Words'''</center> <nowiki>[x]</nowiki> y|200px", "Words [x] y"),
     ("link=https://a.example/x.svg|{{Dead link|date=3}}[[Lake]] a [[Sea|sea]] b", "Lake a sea b"),

@@ -1,4 +1,4 @@
-"""Superscripts and subscripts: digits, signs and single letters are Unicode characters, other letters stay plain."""
+"""Superscripts and subscripts: digits, signs, single letters are Unicode characters, other letters stay plain."""
 
 from __future__ import annotations
 
