@@ -226,7 +226,7 @@ def _mark_ends(text: str, stop: int, begin: int, cut: int, rules: Rules) -> bool
     """Whether marks other than a single point end a sentence."""
     at = _next_letter(text, cut)
     mark = text[stop]
-    if _continues(text, at):
+    if text[cut] == "&" or _continues(text, at):
         return False
     if mark in ".…":
         # An omission in brackets ends nothing, and one before a small letter or in a script without capitals.
@@ -241,6 +241,9 @@ def _mark_ends(text: str, stop: int, begin: int, cut: int, rules: Rules) -> bool
 def _point_ends(text: str, stop: int, begin: int, cut: int, rules: Rules) -> bool:
     """Whether the point at `stop` ends the sentence that began at `begin`; `cut` is where the next would."""
     at = cut
+    if text[cut] == "&":
+        # "Com. & Adm."
+        return False
     if not text[cut].isupper():
         at = _next_letter(text, cut)
         if _continues(text, at):

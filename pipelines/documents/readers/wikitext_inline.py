@@ -182,6 +182,9 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
                 shown = address.removeprefix(":")
         elif char == mark.AMPERSAND and other:
             shown = entity_words(other)
+            if shown in _MARKUP:
+                # Written as an entity so that the page shows it: no left-over of markup.
+                spans.append(_new_span((length, length + 1, "nowiki", None)))
         elif char == mark.STASH and other:
             kind, shown = _stashed(stash[int(other[:-1])], keep_lines)
             shown = shown.lstrip(" ") if after_space else shown
@@ -289,6 +292,7 @@ def entity_words(name: str) -> str:
     return " " if char == "\xa0" else char
 
 
+_MARKUP = frozenset("<>{}[]|'=_~")
 _MARKUP_LIKE = re.compile(r"[\[\]{}<>|&_~]|''|\n[*#:;=]")
 _LITERAL = {mark.AMPERSAND: "&", mark.PIPE: "|", mark.EQUALS: "=", mark.LESS: "<", mark.TABLE_OPEN: ""}
 _CONTROL = re.compile("[\x01-\x1f]")

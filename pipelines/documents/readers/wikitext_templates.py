@@ -18,7 +18,7 @@ from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.templates import names as template_names
 from pipelines.documents.readers.templates.call import BLANK, Call
 from pipelines.documents.readers.templates.citations import citation, is_citation
-from pipelines.documents.readers.templates.infoboxes import is_blank, is_layout, parameter_table, says_facts
+from pipelines.documents.readers.templates.infoboxes import is_blank, parameter_table, says_facts
 from pipelines.documents.readers.templates.prose import shown_values
 from pipelines.documents.readers.templates.table import (
     BLOCKS,
@@ -160,9 +160,8 @@ class TemplateReader:
             return True
         if (waiting and not on_own) or (blocks.stack[-1].kind == "item" and is_citation(call)):
             return False
-        named = [name for name, span in call.ranges.items() if not name.isdigit() and not is_blank(self, span)
-                 and not is_layout(self, name, span)]
-        if len(named) < _TABLE_PARAMETERS:
+        named = [name for name, span in call.ranges.items() if not name.isdigit() and not is_blank(self, span)]
+        if len(named) < _TABLE_PARAMETERS or not says_facts(self, call):
             return False
         is_lead = not any(entry.kind == "section" for entry in blocks.stack)
         parameter_table(self, call, "infobox" if is_lead else "template")

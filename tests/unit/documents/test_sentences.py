@@ -147,3 +147,13 @@ def test_nodes_number_their_sentences_and_skip_headings() -> None:
     assert [s.sentence_id for s in sentences] == [0, 1, 2, 3, 4]
     for sentence in sentences:
         assert nodes[sentence.node_id].text[sentence.begin:sentence.end] == sentence.text
+
+
+@pytest.mark.parametrize(("text", "n"), [
+    ('"Good morning?" Harry asked. "Good morning!" Harry exclaimed. He left.', 3),
+    ('"Look!" Ann Lee wailed softly. "Go!" the king thundered. "Why?" Ian quietly whispered. It rained.', 4),
+    ('"Stop!" The train left.', 2), ('"Stop!" John left. He ran.', 3),
+    ("Back to Com. & Adm. by the path. It failed.", 2),
+])
+def test_speech_tags_and_ampersands_carry_a_sentence_on(text: str, n: int) -> None:
+    assert len(split_text(text, "en")) == n

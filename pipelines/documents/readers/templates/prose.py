@@ -35,14 +35,14 @@ def shown_values(call: Call) -> str:
     for name in call.ranges:
         value = call.text(name)
         plain = _MARKS.sub("", value).strip()
-        if not plain or len(plain) > _LONGEST or mark.BLOCK in value or "\n" in value:
+        if not plain or len(plain) > _LONGEST or mark.BLOCK in value:
             continue
         if not (_reads_as_words(plain) if name.isdigit() else _named_words(name, plain)):
             continue
         length += len(plain)
         if length > _LONGEST_IN_ALL:
             break
-        found.append(value)
+        found.append(value.replace("\n", " "))
     return ", ".join(found)
 
 

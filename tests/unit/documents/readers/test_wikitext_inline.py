@@ -6,6 +6,7 @@ import pytest
 from wikitext_trees import ENGLISH, read, spans, tree, words
 
 from pipelines.documents.readers.siteinfo import SiteInfo
+from pipelines.documents.residue import find_node_residue, find_residue
 
 
 def test_link_text_and_target() -> None:
@@ -175,3 +176,13 @@ def test_a_block_in_a_caption_is_marked_as_what_it_is() -> None:
     _, figure, caption, _ = read("[[File:x.jpg|thumb|See <pre>a  b</pre> now]] After").nodes
     assert figure.tag == "figure"
     assert [(span.kind, caption.text[span.begin:span.end]) for span in caption.spans] == [("code", "a b")]
+
+
+@pytest.mark.parametrize("markup", [
+    "Write &lt;ref name=\"x\"&gt; there", "Two &#91;&#91;brackets&#93;&#93; here", "Open &#123;&#123;a&#125;&#125; it",
+    "A <nowiki>[[b]]</nowiki> c", "Type &#39;&#39;&#39;bold&#39;&#39;&#39; so", "Put &lt;br /&gt; at the end",
+])
+def test_escaped_markup_that_the_page_shows_is_no_residue(markup: str) -> None:
+    [node] = read(markup).nodes[1:]
+    assert find_residue(node.text)
+    assert find_node_residue(node) == []
