@@ -241,7 +241,7 @@ def test_an_endpoint_is_made_once_a_process(monkeypatch: pytest.MonkeyPatch, tmp
     assert load_endpoint("http://127.0.0.1:9/v1#m").parallel == 2
 
 
-@pytest.mark.parametrize("told", [10 ** 400, -1_000_000, True, 7.0, "7", None, [], float("nan"), float("inf"), 10 ** 12])
+@pytest.mark.parametrize("told", [10 ** 400, -1_000_000, True, 7.0, "7", None, [], float("nan"), float("inf")])
 def test_a_count_of_tokens_that_can_be_none_is_not_taken(told: Any, tmp_path: Path) -> None:
     with served(lambda asked: chat("one two", usage={"prompt_tokens": told, "completion_tokens": told})) as server:
         own = endpoint(server.url, price_in=1.0).complete(ASKED, 10).usage
