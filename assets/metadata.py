@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 
 from pipelines.deletion_vectors import live_rows
+from pipelines.markdown import markdown_text
 from pipelines.schemas import TABLES, Table, describe
 from pipelines.settings import DataFolder
 from pipelines.storage import open_table
@@ -73,7 +74,7 @@ def sample_markdown(delta: Any, table: Table) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table; cells on one line, at most `SAMPLE_CHARACTERS` long, with `|` escaped."""
+    """A Markdown table; cells on one line, at most `SAMPLE_CHARACTERS` long, their markup escaped."""
     lines = [header, ["---"] * len(header), *([_cell(value) for value in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -82,11 +83,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         value = f"{value:.4g}"
     elif isinstance(value, list) and value and isinstance(value[0], float):
-        value = f"[{', '.join(f'{number:.3f}' for number in value[:4])}, … {len(value)} values]"
+        return f"[{', '.join(f'{number:.3f}' for number in value[:4])}, … {len(value)} values]"
     text = "" if value is None else " ".join(str(value).split())
     if len(text) > SAMPLE_CHARACTERS:
         text = text[:SAMPLE_CHARACTERS - 1] + "…"
-    return text.replace("|", "\\|")
+    return markdown_text(text)
 
 
 def stage_metadata(data: DataFolder, result: Any) -> dict[str, Any]:

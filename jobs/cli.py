@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from pipelines.errors import EspalierError, UserError, one_line, place_failure
+from pipelines.visible import visible_output
 
 COMMANDS = {
     "build": "turn dumps into trees, sentences, vectors and indexes, and publish a release",
@@ -93,6 +94,11 @@ def project_version() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit code."""
+    with visible_output():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     # What follows `--` is the user's text.
     options_end = given.index("--") if "--" in given else len(given)

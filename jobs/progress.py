@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from assets.stages import StageEvent
+from pipelines.visible import stream_beneath
 
 
 class Progress:
@@ -26,7 +27,7 @@ class Progress:
         if stream.isatty():
             from rich.console import Console
 
-            self._console: Any = Console(file=stream, highlight=False)
+            self._console: Any = Console(file=stream_beneath(stream), highlight=False)
         else:
             self._console = None
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipelines.errors import EspalierError, one_line, place_failure
+from pipelines.visible import visible_output
 from training.config_file import Config, load_config
 
 INTERRUPTED = 130
@@ -24,6 +25,12 @@ def run_command(name: str, description: str, model: type[Config], work: Callable
 
     name: of the module in `training`. work: raises EspalierError, whose exit code counts.
     """
+    with visible_output():
+        return _run(name, description, model, work, arguments)
+
+
+def _run(name: str, description: str, model: type[Config], work: Callable[[Config], str],
+         arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m training.{name}", description=description)
     parser.add_argument("--config", type=Path, required=True, help=f"YAML or JSON file of {model.__name__}")
     path = parser.parse_args(arguments).config

@@ -43,6 +43,8 @@ FILES: Mapping[str, str] = {"scorer": "router.safetensors", "adapter": "adapter"
 """Under which name a router's file or folder lies in the store and below the data folder."""
 ENDINGS = frozenset({".safetensors", ".json"})
 """What an adapter's folder may hold."""
+MOST_BYTES = 4 << 30
+"""Of a router's files: an adapter of a model far larger than those that train here has less."""
 _ORIGIN = "origin.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REFERENCE = re.compile(rf"{SCHEME}(?P<name>{_NAME.pattern})(?:@(?P<alias>[A-Za-z0-9_-]+)|/(?P<version>\d+))")
@@ -148,7 +150,7 @@ class RouterRegistry:
             self._download(found, folder, origin, kind)
         return folder / FILES[kind]
 
-    def _download(self, version: Any, folder: Path, origin: Mapping[str, str], kind: str) -> None:
+    def _download(self, version: Any, folder: Path, origin: Mapping[str, str], kind: Kind) -> None:
         from mlflow.artifacts import download_artifacts
         from mlflow.exceptions import MlflowException
 
@@ -161,11 +163,13 @@ class RouterRegistry:
                 router = got / "artifacts" / FILES[kind]
                 if not router.exists():
                     raise FileNotFoundError(router.name)
+                check_contained(router)
             except (MlflowException, OSError) as error:
                 raise RunFailure(f"router {version.name}, version {version.version}",
                                  f"its files cannot be read ({str(error).splitlines()[0]})",
                                  f"files below {self._data.mlflow_artifacts}",
                                  "Restore them, or name another version.") from error
+            check_files(kind, router)
             new = Path(temporary) / "new"
             new.mkdir()
             router.rename(new / FILES[kind])
@@ -266,6 +270,15 @@ def check_files(kind: Kind, path: Path) -> None:
     if other := [file.name for file in held if file.suffix not in ENDINGS]:
         raise UserError(f"adapter {path}", f"{other[0]}", f"files that end with {', '.join(sorted(ENDINGS))} only",
                         "Remove what does not belong to the adapter.")
+
+
+def check_contained(path: Path) -> None:
+    """Raise OSError unless a router that comes from a store is plain files of a size that one can have."""
+    every = [path, *(path.rglob("*") if path.is_dir() else ())]
+    if other := [each.name for each in every if each.is_symlink() or not (each.is_file() or each.is_dir())]:
+        raise OSError(f"{other[0]} is a link or no file")
+    if (size := sum(each.stat().st_size for each in every if each.is_file())) > MOST_BYTES:
+        raise OSError(f"{size:,} bytes, more than {MOST_BYTES:,}")
 
 
 def signature(kind: Kind) -> Any:

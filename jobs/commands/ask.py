@@ -20,6 +20,7 @@ from jobs.arguments import (
     read_assignments,
     resolved_router,
 )
+from pipelines.errors import one_line
 from pipelines.evaluation.metrics import route_counts
 
 if TYPE_CHECKING:
@@ -74,15 +75,15 @@ def run(args: argparse.Namespace) -> int:
 
 def readable(answer: Answer, k: int | None = None) -> str:
     """The answer for a terminal: the context, the citations by document, and what it cost."""
-    lines = [f"Question: {answer.question}"]
+    lines = [f"Question: {one_line(answer.question)}"]
     if answer.answer is not None:
-        lines.append(f"Answer:   {answer.answer}")
+        lines.append(f"Answer:   {one_line(answer.answer)}")
     if answer.evidence:
         lines += ["", _wrapped(answer.context), "", "Citations (`espalier show URI` prints the words):"]
     else:
         lines += ["", _why_empty(answer, k)]
     for number, item in enumerate(answer.evidence, start=1):
-        lines.append(f"[{number}] {item.title} ({item.doc_id}, score {item.score:.3f})")
+        lines.append(f"[{number}] {one_line(item.title)} ({item.doc_id}, score {item.score:.3f})")
         for citation in item.citations:
             lines.append(f"    {citation.uri}  {textwrap.shorten(citation.quote, QUOTED, placeholder=' …')}")
     lines += ["", f"{answer.method}, release {answer.release}: {answer.context_tokens} of "

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.arguments import add_data_argument, add_release_argument
 from jobs.output import STANDARD_OUTPUT, check_out, output
 from pipelines.errors import UserError
+from pipelines.visible import stream_beneath
 
 if TYPE_CHECKING:
     from pipelines.documents.audit.page import RawPage
@@ -160,7 +161,7 @@ class _Progress:
 
     def __call__(self, n_done: int) -> None:
         if sys.stderr.isatty():
-            print(f"\r{n_done:,} pages", end="", file=sys.stderr, flush=True)
+            print(f"\r{n_done:,} pages", end="", file=stream_beneath(sys.stderr), flush=True)
         elif n_done >= self._next:
             self._next = n_done - n_done % _PROGRESS_PAGES + _PROGRESS_PAGES
             print(f"{n_done:,} pages", file=sys.stderr, flush=True)

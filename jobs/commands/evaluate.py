@@ -21,7 +21,8 @@ from jobs.arguments import (
     read_assignments,
     resolved_router,
 )
-from pipelines.errors import UserError
+from pipelines.errors import UserError, one_line
+from pipelines.visible import stream_beneath, visible
 
 if TYPE_CHECKING:
     from assets.stages import StageEvent
@@ -170,7 +171,7 @@ class Screen:
         if stream.isatty():
             from rich.console import Console
 
-            self._live = Console(file=stream, highlight=False).status("starting …")
+            self._live = Console(file=stream_beneath(stream), highlight=False).status("starting …")
 
     def __call__(self, event: StageEvent) -> None:
         asked, of = event.facts.get("asked"), event.facts.get("of")
@@ -191,16 +192,19 @@ class Screen:
 def print_comparison(result: dict[str, Any]) -> None:
     """The methods with their means, and the differences to the first method with interval and n."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     means = result["methods"].values()
     answered = any(values["answer_em"] is not None for values in means)
     modelled = any(values["llm_calls"] or values.get("fallbacks") for values in means)
-    console = Console(highlight=False)
+    terminal = stream_beneath(sys.stdout)
+    console = Console(file=terminal, highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=200 if answered or modelled else 140)
+        console = Console(file=terminal, highlight=False, width=200 if answered or modelled else 140)
     settings = result["settings"]
-    table = Table(title=f"{result['dataset']}: {result['n_questions']} questions, release "
+    dataset = escape(visible(one_line(result["dataset"])))
+    table = Table(title=f"{dataset}: {result['n_questions']} questions, release "
                         f"{settings['release']}, budget {settings['budget_tokens']} tokens "
                         f"({settings['token_counter']})", title_justify="left", title_style="bold")
     table.add_column("method")

@@ -16,6 +16,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, create_model
 
 from pipelines.errors import UserError
+from pipelines.models.answers import (
+    ScoreAnswer,
+    TextAnswer,
+    choices_of,
+    most_characters,
+    number,
+    storable,
+    text_of,
+    told_tokens,
+)
 from pipelines.models.http_client import JsonClient, Refused
 from pipelines.models.llm import Completion, LineGrammar, Message, ModelFailure, Scores, Structured, Usage, Value
 from pipelines.models.llm_settings import (
@@ -104,7 +114,7 @@ class Endpoint:
                    "echo": True, "logprobs": 1}
 
         def read(body: dict[str, Any]) -> dict[str, Any]:
-            choices = sorted(body["choices"], key=lambda choice: int(choice.get("index", 0)))
+            choices = sorted(choices_of(body), key=lambda choice: int(choice.get("index", 0)))
             if len(choices) != len(candidates):
                 raise ValueError(f"{len(choices)} choices for {len(candidates)} prompts")
             if any(not (choice.get("logprobs") or {}).get("text_offset") for choice in choices):
@@ -113,7 +123,12 @@ class Endpoint:
                       for choice, candidate in zip(choices, candidates, strict=True)]
             return {"scores": scores, **self._tokens(body, "".join(prompts), "")}
 
-        answer, usage = self._ask("/completions", payload, read)
+        def check(answer: dict[str, Any]) -> None:
+            scores = ScoreAnswer.model_validate(answer, strict=False).scores
+            if scores is not None and len(scores) != len(candidates):
+                raise ValueError("scores of other candidates")
+
+        answer, usage = self._ask("/completions", payload, read, check)
         if answer["scores"] is None:
             raise UserError(f"endpoint {self.address.url}", "no log-probabilities of the prompt's tokens",
                             "a server with echo and logprobs in /completions, such as vLLM",
@@ -123,6 +138,7 @@ class Endpoint:
 
     def _chat(self, messages: Sequence[Message], max_tokens: int, kind: type[BaseModel] | None) -> Completion:
         """One answer. kind: the type whose schema the server shall enforce, where it can."""
+        longest = most_characters(max_tokens)
         payload: dict[str, Any] = {
             "model": self._chosen_model(), "messages": [message.to_json() for message in messages],
             "max_tokens": max_tokens, "temperature": 0}
@@ -131,29 +147,30 @@ class Endpoint:
                 "name": "answer", "strict": True, "schema": strict_schema(kind)}}
 
         def read(body: dict[str, Any]) -> dict[str, Any]:
-            choice = body["choices"][0]
-            text = choice["message"]["content"]
-            if not isinstance(text, str):
-                raise ValueError("no text in its message")
+            choice = choices_of(body)[0]
+            whole = text_of(choice)
+            # The key has no place in a text that is stored and shown.
+            text = self._client.masked(storable(whole[:longest]))
             prompt = "\n".join(message.content for message in messages)
-            return {"text": _THOUGHT.sub("", text).strip(), "is_cut": choice.get("finish_reason") == "length",
-                    **self._tokens(body, prompt, text)}
+            is_cut = len(whole) > longest or choice.get("finish_reason") == "length"
+            return {"text": _THOUGHT.sub("", text).strip(), "is_cut": is_cut, **self._tokens(body, prompt, text)}
 
-        answer, usage = self._ask("/chat/completions", payload, read)
+        answer, usage = self._ask("/chat/completions", payload, read, TextAnswer.model_validate)
         return Completion(answer["text"], usage, answer["is_cut"])
 
     def _tokens(self, body: dict[str, Any], prompt: str, text: str) -> dict[str, int]:
         """Tokens as the server counts them, else as the project's counter does."""
-        given = body.get("usage")
-        told: dict[str, Any] = given if isinstance(given, dict) else {}
         count = load_token_counter(TOKEN_COUNTER_NAME).count
-        return {name: int(told[key]) if isinstance(told.get(key), int) else count(words)
+        return {name: count(words) if (told := told_tokens(body, key)) is None else told
                 for name, key, words in (("tokens_in", "prompt_tokens", prompt),
                                          ("tokens_out", "completion_tokens", text))}
 
-    def _ask(self, path: str, payload: dict[str, Any], read: Callable[[dict[str, Any]], dict[str, Any]]
-             ) -> tuple[dict[str, Any], Usage]:
-        """Answer from the cache, else ask. The key is what was meant, not what the server could take of it."""
+    def _ask(self, path: str, payload: dict[str, Any], read: Callable[[dict[str, Any]], dict[str, Any]],
+             check: Callable[[dict[str, Any]], object]) -> tuple[dict[str, Any], Usage]:
+        """Answer from the cache, else ask. The key is what was meant, not what the server could take of it.
+
+        check: raises ValueError for a stored answer that cannot be one.
+        """
         retries = 0
 
         def make() -> dict[str, Any]:
@@ -164,7 +181,8 @@ class Endpoint:
         if self._cache is None:
             answer, is_hit = make(), False
         else:
-            answer, is_hit = self._cache.get_or_make(str(payload["model"]), self.address.url + path, payload, make)
+            answer, is_hit = self._cache.get_or_make(str(payload["model"]), self.address.url + path, payload, make,
+                                                     check)
         tokens_in, tokens_out = int(answer["tokens_in"]), int(answer["tokens_out"])
         return answer, Usage(1, int(is_hit), retries, tokens_in, tokens_out,
                              self.settings.cost_usd(tokens_in, tokens_out))
@@ -211,22 +229,30 @@ class Endpoint:
         """The model's name. Raises UserError where none was given and the server has not exactly one."""
         if self._model is None:
             try:
-                names, _ = self._client.request("/models", None, lambda body: [m["id"] for m in body["data"]])
+                names, _ = self._client.request("/models", None, _model_names)
             except Refused as error:
                 raise UserError(f"endpoint {self.address.url}", f"it refuses to list its models: {error}",
                                 "the model's name", f"Write {self.address.url}#MODEL.") from None
             if len(names) != 1:
-                found = f"{len(names)} models ({', '.join(names[:10])})" if names else "no model"
+                listed = self._client.shown(", ".join(names[:10]))
+                found = f"{len(names)} models ({listed})" if names else "no model"
                 raise UserError(f"endpoint {self.address.url}", found, "the name of one",
                                 f"Write {self.address.url}#MODEL.")
-            self._model = str(names[0])
+            self._model = names[0]
         return self._model
+
+
+def _model_names(body: dict[str, Any]) -> list[str]:
+    names = [model["id"] for model in body["data"]]
+    if not all(isinstance(name, str) and name and name.isprintable() for name in names):
+        raise ValueError("a model without a name that can be shown")
+    return names
 
 
 def _candidate_score(logprobs: dict[str, Any], begin: int, length: int) -> tuple[float, int]:
     """Sum over the tokens that begin in the candidate's characters, and how many those are."""
     tokens = zip(logprobs["text_offset"], logprobs["token_logprobs"], strict=True)
-    values = [float(value) for offset, value in tokens
+    values = [number(value) for offset, value in tokens
               if begin <= offset < begin + length and value is not None]
     if not values:
         raise ValueError("no tokens of a candidate")

@@ -1,9 +1,10 @@
-"""JSON over HTTP to one endpoint: time limits, retries with growing waits, few requests at a time.
+"""JSON over HTTP to one endpoint: retries with growing waits, few requests at a time.
 
-What belongs here: one POST or GET as an operator needs it. What does not: what is said (`endpoint.py`). A
-failure that may pass (no connection, a time limit, 429, 5xx, an answer that is cut or rubbish) is tried
-again, after `Retry-After` where the server gives it; the others are the user's to mend. Redirects are not
-followed: the key would go along.
+What belongs here: one POST or GET as an operator needs it. What does not: one try within its limits
+(`http_exchange.py`), what is said (`endpoint.py`). A failure that may pass (no connection, a time limit, 429, 5xx,
+an answer that is cut or rubbish) is tried again, after `Retry-After` where the server gives it; the others are the
+user's to mend. Redirects are not followed: the key would go along. All tries and waits together take at most
+(retries + 1) · (timeout_s + longest_wait_s), beside the wait for a free place among `concurrency`.
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ import email.utils
 import http.client
 import json
 import random
-import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pipelines.errors import UserError
+from pipelines.models.http_exchange import BrokenOff, NoConnection, Untrusted, exchange
 from pipelines.models.llm import ModelFailure, Usage
 from pipelines.models.llm_settings import KEY_VARIABLE, EndpointAddress, EndpointSettings, check_key_is_safe
+from pipelines.models.masking import mask
 
 T = TypeVar("T")
-MOST_BYTES = 32 << 20
-_CHUNK_BYTES = 1 << 16
 _SHOWN = 200
+_READ = 4_000
+"""Characters of a server's words that are looked at: of more only the begin could be shown."""
+_MOST_DIGITS = 400
+"""Of a whole number; one with more is as infinite as a float of its digits."""
 _PASSING = frozenset({408, 409, 425, 429}) | frozenset(range(500, 600))
 
 
@@ -92,7 +96,7 @@ class JsonClient:
                 return None
             # Asked of one request, meant for all that go to this server.
             self._not_before = max(self._not_before, time.monotonic() + error.wait_s)
-            return error.wait_s
+            return 0.0
         # Between half and all of it, so that threads that failed together do not come back together.
         return float(min(longest_s, self.settings.backoff_s * 2 ** n_retries) * random.uniform(0.5, 1.0))
 
@@ -103,12 +107,14 @@ class JsonClient:
             status, headers, body = self._send(path, payload)
         if status == 200:
             try:
-                value = json.loads(body)
+                value = json.loads(body, parse_int=_integer)
                 if not isinstance(value, dict):
                     raise ValueError("no JSON object")
                 return read(value)
-            except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-                raise _Passing(f"an answer that is not of the protocol ({_short(str(error))})") from None
+            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+                # Some servers report what went wrong with the status of success.
+                found = self._words(body) if isinstance(error, LookupError) else self.shown(str(error))
+                raise _Passing(f"an answer that is not of the protocol ({found})") from None
         words = self._words(body)
         found = f"{status} {http.client.responses.get(status, '')} {words}".strip()
         if status in _PASSING:
@@ -123,47 +129,37 @@ class JsonClient:
             raise UserError(subject, found, f"a key that it takes in {KEY_VARIABLE}",
                             f"Set {KEY_VARIABLE}." if self.settings.api_key is None else "Correct the key.")
         if 300 <= status < 400:
-            raise UserError(subject, f"{found} to {_short(location or 'nowhere')}",
+            raise UserError(subject, f"{found} to {self.shown(location or 'nowhere')}",
                             "the address where it answers", "Give that address.")
         if status in (404, 405):
             raise UserError(subject, found, "the base address of an OpenAI-compatible server, and a model "
                             "that it has", "Correct the address (often it ends in /v1) or the model behind #.")
 
     def _send(self, path: str, payload: Mapping[str, Any] | None) -> tuple[int, http.client.HTTPMessage, bytes]:
-        parts, settings = self.address.parts, self.settings
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        assert parts.hostname is not None
-        connection = kind(parts.hostname, parts.port, timeout=settings.connect_timeout_s)
-        end = time.monotonic() + settings.timeout_s
+        settings = self.settings
+        headers = {"Accept": "application/json", "User-Agent": "espalier"}
+        body = None if payload is None else json.dumps(payload).encode()
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if settings.api_key is not None:
+            headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
         try:
-            try:
-                connection.connect()
-            except ssl.SSLCertVerificationError as error:
-                raise UserError(f"endpoint {self.address.url}", f"its certificate: {error.verify_message}",
-                                "a certificate that this machine trusts",
-                                "Correct the address, or add the authority to SSL_CERT_FILE.") from None
-            except OSError as error:
-                raise _Passing(f"no connection ({error.strerror or error})", is_unreachable=True) from None
-            connection.sock.settimeout(settings.timeout_s)
-            body = None if payload is None else json.dumps(payload).encode()
-            headers = {"Accept": "application/json", "User-Agent": "espalier"}
-            if body is not None:
-                headers["Content-Type"] = "application/json"
-            if settings.api_key is not None:
-                headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
-            connection.request("GET" if body is None else "POST", parts.path + path, body, headers)
-            response = connection.getresponse()
-            return response.status, response.headers, _read_body(response, connection, end)
+            return exchange(self.address.parts, path, body, headers, connect_s=settings.connect_timeout_s,
+                            whole_s=settings.timeout_s)
+        except Untrusted as error:
+            raise UserError(f"endpoint {self.address.url}", f"its certificate: {self.shown(str(error))}",
+                            "a certificate that this machine trusts",
+                            "Correct the address, or add the authority to SSL_CERT_FILE.") from None
         except TimeoutError:
             raise _Passing(f"no whole answer within {settings.timeout_s:g} s", is_unreachable=True) from None
-        except (OSError, http.client.HTTPException) as error:
-            raise _Passing(f"a connection that broke off ({_short(str(error) or type(error).__name__)})") from None
-        finally:
-            connection.close()
+        except NoConnection as error:
+            raise _Passing(f"no connection ({self.shown(str(error))})", is_unreachable=True) from None
+        except BrokenOff as error:
+            raise _Passing(f"a connection that broke off ({self.shown(str(error))})") from None
 
     def _words(self, body: bytes) -> str:
-        """What the server says is wrong, on one line, without the key should it repeat it."""
-        words = body.decode(errors="replace")
+        """What the server says is wrong, as it may be shown."""
+        words = body.decode("utf-8-sig", errors="replace")
         try:
             value = json.loads(words)
             error = value.get("error", value)
@@ -171,30 +167,18 @@ class JsonClient:
         except (ValueError, AttributeError, RecursionError):
             # No JSON, or none of the usual form: its text is shown as it is.
             words = words.strip()
-        if self.settings.api_key is not None:
-            words = words.replace(self.settings.api_key.get_secret_value(), "…")
-        return _short(words)
+        return self.shown(words)
 
+    def masked(self, text: str) -> str:
+        """A text of the server without the key, in whatever form it repeats it."""
+        key = self.settings.api_key
+        return text if key is None else mask(text, key.get_secret_value())
 
-def _read_body(response: http.client.HTTPResponse, connection: http.client.HTTPConnection, end: float) -> bytes:
-    """The whole body within the time that is left, however slowly it drips in."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        if (left := end - time.monotonic()) <= 0:
-            raise TimeoutError
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
-        part = response.read1(_CHUNK_BYTES)
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
-            raise http.client.HTTPException(f"more than {MOST_BYTES >> 20} MiB")
-    if response.length:
-        raise http.client.IncompleteRead(b"", response.length)
-    return b"".join(parts)
+    def shown(self, text: str) -> str:
+        """What the server said as a message may show it: without the key, on one short line."""
+        line = " ".join(self.masked(text[:_READ]).split())
+        line = "".join(character if character.isprintable() else " " for character in line)
+        return line if len(line) <= _SHOWN else f"{line[:_SHOWN]} …"
 
 
 def retry_after_s(value: str | None) -> float | None:
@@ -211,6 +195,5 @@ def retry_after_s(value: str | None) -> float | None:
     return max(0.0, seconds) if seconds == seconds else None
 
 
-def _short(text: str) -> str:
-    line = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]} …"
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)

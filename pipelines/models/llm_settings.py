@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import urllib.parse
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from pipelines.errors import UserError
 
@@ -25,7 +26,7 @@ _ADDRESS_HELP = "an address such as http://127.0.0.1:8000/v1, or https://host/v1
 class EndpointSettings(BaseModel):
     """How endpoints are asked. Each field is the variable ESPALIER_LLM_<FIELD>."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     api_key: SecretStr | None = Field(None, description="Key, sent as bearer token; never stored")
     concurrency: int = Field(4, ge=1, le=256, description="Requests at the same time")
@@ -38,6 +39,15 @@ class EndpointSettings(BaseModel):
                                                                 "retries is not asked again")
     price_in: float = Field(0.0, ge=0, description="USD for a million prompt tokens")
     price_out: float = Field(0.0, ge=0, description="USD for a million written tokens")
+
+    @field_validator("api_key")
+    @classmethod
+    def _is_sendable(cls, key: SecretStr | None) -> SecretStr | None:
+        # A header cannot hold the others, and the error of the library that says so repeats the key.
+        if key is not None and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()
+                                    and " " not in key.get_secret_value()):
+            raise ValueError("a key of printable ASCII characters without spaces or line ends")
+        return key
 
     def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost at the set price."""
@@ -101,19 +111,27 @@ def parse_endpoint(text: str) -> EndpointAddress:
     try:
         parts = urllib.parse.urlsplit(text)
         port = parts.port
-    except ValueError as error:
-        raise UserError(subject, f"{text!r} ({error})", _ADDRESS_HELP, "Correct it.") from None
+    except ValueError:
+        # Its words repeat parts of the text.
+        raise UserError(subject, _without_secrets(text), _ADDRESS_HELP, "Correct it.") from None
     if parts.username is not None or parts.password is not None:
         raise UserError(subject, "a user name or password in it", _ADDRESS_HELP,
                         f"Leave it out, and give a key by {KEY_VARIABLE}.")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise UserError(subject, repr(text), _ADDRESS_HELP, "Correct it.")
+        raise UserError(subject, _without_secrets(text), _ADDRESS_HELP, "Correct it.")
     if any(character.isspace() or not character.isprintable() for character in text):
-        raise UserError(subject, repr(text), "an address without spaces and control characters", "Correct it.")
+        raise UserError(subject, _without_secrets(text), "an address without spaces and control characters",
+                        "Correct it.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     where = host if port is None else f"{host}:{port}"
     return EndpointAddress(f"{parts.scheme}://{where}{parts.path.rstrip('/')}",
                            urllib.parse.unquote(parts.fragment) or None)
+
+
+def _without_secrets(text: str) -> str:
+    """A refused address, quoted, without what may be a name, a password or a key in it."""
+    text = re.sub("(?<=://).*@", "…@", text, flags=re.DOTALL)
+    return repr(re.sub(r"\?.*", "?…", text, flags=re.DOTALL))
 
 
 def check_key_is_safe(address: EndpointAddress, settings: EndpointSettings) -> None:

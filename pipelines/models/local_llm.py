@@ -15,7 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from pipelines.errors import RunFailure, UserError
+from pipelines.models.answers import LocalScores, TextAnswer
 from pipelines.models.chat_format import ChatFormat
 from pipelines.models.decoding import Decoder
 from pipelines.models.export_llm import check_export, known_weights
@@ -69,7 +72,7 @@ class LocalModel:
 
         asked = [(messages, {"max_tokens": max_tokens}, max_tokens) for messages in conversations]
         return [Completion(answer["text"], usage, answer["is_cut"])
-                for answer, usage in self._answer("complete", asked, run)]
+                for answer, usage in self._answer("complete", asked, run, TextAnswer)]
 
     def complete_lines_many(self, asked: Sequence[tuple[Sequence[Message], LineGrammar]], max_tokens: int
                             ) -> list[Completion]:
@@ -85,7 +88,8 @@ class LocalModel:
 
         calls = [(messages, {"lines": grammar.lines, "alone": grammar.alone, "most_lines": grammar.most_lines,
                              "max_tokens": max_tokens}, max_tokens) for messages, grammar in asked]
-        return [Completion(answer["text"], usage) for answer, usage in self._answer("complete_lines", calls, run)]
+        return [Completion(answer["text"], usage) for answer, usage in self._answer("complete_lines", calls, run,
+                                                                                               TextAnswer)]
 
     def score_many(self, asked: Sequence[tuple[Sequence[Message], Sequence[str]]]) -> list[Scores]:
         """See `BatchingModel`."""
@@ -97,21 +101,22 @@ class LocalModel:
 
         calls = [(messages, {"candidates": candidates}, max(map(len, ids), default=0))
                  for (messages, candidates), ids in zip(asked, encoded, strict=True)]
+        answers = self._answer("score", calls, run, LocalScores)
         return [Scores(tuple(answer["scores"]), tuple(map(len, ids)),
                        usage + Usage(tokens_in=sum(map(len, ids))))
-                for (answer, usage), ids in zip(self._answer("score", calls, run), encoded, strict=True)]
+                for (answer, usage), ids in zip(answers, encoded, strict=True)]
 
     def structured(self, messages: Sequence[Message], kind: type[Value], max_tokens: int) -> Structured[Value]:
         """See `LanguageModel`."""
         return structured_by_asking(self, messages, kind, max_tokens)
 
     def _answer(self, call: str, asked: Sequence[tuple[Sequence[Message], dict[str, Any], int]],
-                run: Callable[[list[int], list[list[int]]], Iterator[tuple[int, Answer]]]
+                run: Callable[[list[int], list[list[int]]], Iterator[tuple[int, Answer]]], form: type[BaseModel]
                 ) -> list[tuple[Answer, Usage]]:
         """Answer what the cache has from there, and run the rest together.
 
         asked: messages, the other facts of a call, tokens of its output at most. run: from the places of calls
-        and their prompts to (place, answer), as they are done.
+        and their prompts to (place, answer), as they are done. form: of a stored answer that counts.
         """
         prompts = [self._prompt(messages, max_tokens) for messages, _, max_tokens in asked]
         payloads = [{"call": call, "messages": [message.to_json() for message in messages], **facts}
@@ -125,7 +130,8 @@ class LocalModel:
             made = dict(answers([*range(len(asked))]))
             found = [(made[place], False) for place in range(len(asked))]
         else:
-            found = self._cache.get_or_make_many(self.name, "in process", payloads, answers)
+            found = self._cache.get_or_make_many(self.name, "in process", payloads, answers,
+                                                 lambda answer: form.model_validate({"tokens_in": 0, **answer}))
         # Tokens as a server would count them: what sharing a beginning saves is time alone.
         return [(answer, Usage(1, int(is_hit), 0, len(prompt), int(answer["tokens_out"])))
                 for prompt, (answer, is_hit) in zip(prompts, found, strict=True)]

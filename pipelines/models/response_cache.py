@@ -21,6 +21,8 @@ from pipelines.models.llm_settings import is_cache_on
 from pipelines.settings import cache_folder
 
 CACHE_FORMAT = 1
+MOST_BYTES = 32 << 20
+Check = Callable[[dict[str, Any]], object]
 _LOG = logging.getLogger(__name__)
 
 
@@ -31,21 +33,22 @@ class ResponseCache:
     folder: Path
 
     def get_or_make(self, model: str, endpoint: str, payload: Mapping[str, Any],
-                    make: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], bool]:
+                    make: Callable[[], dict[str, Any]], check: Check | None = None) -> tuple[dict[str, Any], bool]:
         """The stored answer, else the one that `make` gives, which is stored; and whether it was stored.
 
         An answer that cannot be stored is returned all the same. Raises what `make` raises, storing nothing.
         """
-        return self.get_or_make_many(model, endpoint, [payload], lambda _: [(0, make())])[0]
+        return self.get_or_make_many(model, endpoint, [payload], lambda _: [(0, make())], check)[0]
 
     def get_or_make_many(self, model: str, endpoint: str, payloads: Sequence[Mapping[str, Any]],
-                         make: Callable[[list[int]], Iterable[tuple[int, dict[str, Any]]]]
-                         ) -> list[tuple[dict[str, Any], bool]]:
+                         make: Callable[[list[int]], Iterable[tuple[int, dict[str, Any]]]],
+                         check: Check | None = None) -> list[tuple[dict[str, Any], bool]]:
         """The same for several payloads. make: from the places of those that are not stored, each different one
-        once, to (place, answer); what it gave before it raised stays stored.
+        once, to (place, answer); what it gave before it raised stays stored. check: raises ValueError for a stored
+        answer that does not count, whoever wrote it.
         """
         keys = [cache_key(model, endpoint, payload) for payload in payloads]
-        stored = {key: _read(self._path(key), key) for key in dict.fromkeys(keys)}
+        stored = {key: _read(self._path(key), key, check) for key in dict.fromkeys(keys)}
         found = {key: answer for key, answer in stored.items() if answer is not None}
         places = {key: place for place, key in reversed([*enumerate(keys)]) if key not in found}
         if places:
@@ -73,14 +76,18 @@ def default_cache() -> ResponseCache | None:
     return ResponseCache(cache_folder() / "llm") if is_cache_on() else None
 
 
-def _read(path: Path, key: str) -> dict[str, Any] | None:
+def _read(path: Path, key: str, check: Check | None) -> dict[str, Any] | None:
     try:
+        if path.stat().st_size > MOST_BYTES or not path.is_file():
+            return None
         stored = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        if not isinstance(stored, dict) or stored.get("key") != key or not isinstance(stored.get("answer"), dict):
+            return None
+        answer: dict[str, Any] = stored["answer"]
+        if check is not None:
+            check(answer)
+    except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(stored, dict) or stored.get("key") != key or not isinstance(stored.get("answer"), dict):
-        return None
-    answer: dict[str, Any] = stored["answer"]
     return answer
 
 

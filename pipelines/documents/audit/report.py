@@ -5,13 +5,17 @@ What belongs here: sections and tables. What does not: the figures (`figures.py`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pipelines.documents.audit.rules import RULES
+from pipelines.markdown import markdown_text
 
 Json = Mapping[str, Any]
 _N_NAMES = 15
+_PIPE = re.compile(r"(?<!\\)\|")
+"""One that no escape stands before yet."""
 
 
 def to_markdown(source: Json, figures: Json) -> str:
@@ -47,7 +51,7 @@ def _pages(pages: Json) -> list[str]:
         lines += ["", f"{status.capitalize()} pages", ""]
         lines += _table(("reason", "pages"), entry["reasons"].items())
         lines += ["", *_table(("page", "title", "reason"), (
-            (_link(page), page["title"], page["reason"]) for page in entry["pages"]))]
+            (_link(page), markdown_text(page["title"]), markdown_text(page["reason"])) for page in entry["pages"]))]
     return lines
 
 
@@ -61,7 +65,7 @@ def _structure(structure: Json) -> list[str]:
 def _residue(residue: Json) -> list[str]:
     rate = f", one in {residue['one_in']:,}" if residue["one_in"] else ""
     lines = ["", f"Residue: {residue['n']:,} pieces in {residue['n_texts']:,} blocks with text{rate}.", ""]
-    rows = [(kind, entry["n"], _link(page), page["title"], f"`{_code(page['sample'])}`")
+    rows = [(kind, entry["n"], _link(page), markdown_text(page["title"]), f"`{_code(page['sample'])}`")
             for kind, entry in residue["kinds"].items() for page in entry["pages"]]
     return lines + _table(("kind", "pieces", "page", "title", "sample"), rows)
 
@@ -71,16 +75,16 @@ def _templates(templates: Json) -> list[str]:
                  f"{templates['n_unhandled']:,} ({100 * templates['share_unhandled']:.2f} %), of "
                  f"{templates['n_unhandled_names']:,} names: {_names(templates['unhandled'])}.", ""]
     return lines + _table(("page", "title", "without a handler"), (
-        (_link(page), page["title"], page["n"]) for page in templates["pages"]))
+        (_link(page), markdown_text(page["title"]), page["n"]) for page in templates["pages"]))
 
 
 def _words(name: str, entry: Json, n_all: int, meaning: str) -> list[str]:
     lines = ["", f"Words {name}: {entry['n']:,} of {n_all:,} {meaning}, {entry['per_1000']:.3f} in 1,000.", ""]
     lines += _table(("cause", "words", "most frequent"), (
-        (cause, found["n"], " ".join(found["words"])) for cause, found in entry["by_cause"].items()))
+        (cause, found["n"], markdown_text(" ".join(found["words"]))) for cause, found in entry["by_cause"].items()))
     return [*lines, "", *_table(("page", "title", name, "by cause", "words"), (
-        (_link(page), page["title"], page["n"],
-         ", ".join(f"{cause} {n}" for cause, n in page["causes"].items()), " ".join(page["words"]))
+        (_link(page), markdown_text(page["title"]), page["n"],
+         ", ".join(f"{cause} {n}" for cause, n in page["causes"].items()), markdown_text(" ".join(page["words"])))
         for page in entry["pages"]))]
 
 
@@ -91,8 +95,8 @@ def _speed(speed: Json) -> list[str]:
         if name == "slowest_by_size":
             lines += ["", "Slowest pages for their size", ""]
         lines += _table(header, (
-            (_link(page), page["title"], f"{page['size_bytes'] / 1024:.1f}", f"{100 * page['share']:.2f} %",
-             f"{page['times_mean']:.2f}") for page in speed[name]))
+            (_link(page), markdown_text(page["title"]), f"{page['size_bytes'] / 1024:.1f}",
+             f"{100 * page['share']:.2f} %", f"{page['times_mean']:.2f}") for page in speed[name]))
     return lines
 
 
@@ -103,7 +107,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
 
 def _row(cells: Sequence[Any]) -> str:
     shown = (f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells)
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in shown) + " |"
+    return "| " + " | ".join(_PIPE.sub(r"\|", cell).replace("\n", " ") for cell in shown) + " |"
 
 
 def _names(counts: Json) -> str:

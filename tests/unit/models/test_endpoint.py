@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from language_model_server import Asked, Sent, always, as_json, chat, error, first, served
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from pipelines.errors import UserError
 from pipelines.models.endpoint import Endpoint, load_endpoint
@@ -239,3 +239,51 @@ def test_an_endpoint_is_made_once_a_process(monkeypatch: pytest.MonkeyPatch, tmp
     assert load_endpoint("http://127.0.0.1:9/v1/#m") is one
     monkeypatch.setenv("ESPALIER_LLM_CONCURRENCY", "2")
     assert load_endpoint("http://127.0.0.1:9/v1#m").parallel == 2
+
+
+@pytest.mark.parametrize("told", [10 ** 400, -1_000_000, True, 7.0, "7", None, [], float("nan"), float("inf")])
+def test_a_count_of_tokens_that_can_be_none_is_not_taken(told: Any, tmp_path: Path) -> None:
+    with served(lambda asked: chat("one two", usage={"prompt_tokens": told, "completion_tokens": told})) as server:
+        own = endpoint(server.url, price_in=1.0).complete(ASKED, 10).usage
+        assert 0 < own.tokens_in < 100
+        assert 0 < own.tokens_out < 10
+        assert 0 < own.cost_usd < 1
+        stored = [endpoint(server.url, tmp_path, price_in=1.0).complete(ASKED, 10).usage for _ in range(2)]
+    assert [(each.tokens_in, each.tokens_out, each.cache_hits) for each in stored] == [
+        (own.tokens_in, own.tokens_out, 0), (own.tokens_in, own.tokens_out, 1)]
+
+
+def test_an_answer_far_longer_than_asked_for_is_cut_and_says_so() -> None:
+    with served(lambda asked: chat("x" * 10_000_000)) as server:
+        answer = endpoint(server.url).complete(ASKED, 10)
+    assert len(answer.text) == 1_320
+    assert answer.is_cut
+
+
+def test_text_that_no_table_can_hold_is_replaced_and_the_key_masked() -> None:
+    with served(lambda asked: chat("a\0b\ud800c sk-secret-0123456789 \U0001f600")) as server:
+        text = endpoint(server.url, api_key=SecretStr("sk-secret-0123456789")).complete(ASKED, 10).text
+    assert text == "a\ufffdb\ufffdc … \U0001f600"
+
+
+@pytest.mark.parametrize("body", [
+    {"choices": {}}, {"choices": []}, {"choices": [1]}, {"choices": [[]]}, {"choices": [{"message": "x"}]},
+    {"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]}, {},
+    {"choices": [{"message": {"content": None, "refusal": "no"}}]}, {"error": {"message": "no"}}])
+def test_an_answer_of_another_form_is_a_failure_and_not_kept(body: Any, tmp_path: Path) -> None:
+    with served(lambda asked: as_json(body)) as server, pytest.raises(ModelFailure, match="not of the protocol"):
+        endpoint(server.url, tmp_path).complete(ASKED, 10)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+@pytest.mark.parametrize("change", [
+    {"tokens_in": 10 ** 400}, {"tokens_in": -1}, {"tokens_out": True}, {"text": None}, {"is_cut": 2}, {"new": 1}])
+def test_a_stored_answer_that_cannot_be_one_is_asked_for_again(change: dict[str, Any], tmp_path: Path) -> None:
+    with served(always("fine")) as server:
+        endpoint(server.url, tmp_path).complete(ASKED, 10)
+        (path,) = tmp_path.rglob("*.json")
+        stored = json.loads(path.read_bytes())
+        stored["answer"] |= change
+        path.write_text(json.dumps(stored))
+        again = endpoint(server.url, tmp_path).complete(ASKED, 10)
+        assert (again.text, again.usage.cache_hits, len(server.requests)) == ("fine", 0, 2)

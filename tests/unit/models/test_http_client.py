@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import email.utils
 import socket
 import threading
 import time
+import traceback
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -195,3 +199,177 @@ def test_a_limit_holds_back_every_thread() -> None:
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(lambda _: shared.request("/chat/completions", {}, words), range(3)))
     assert all(begin[place] - begin[0] >= 0.35 for place in range(1, 4))
+
+
+@contextmanager
+def raw_server(behave: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that gets each connection as it is, before a byte is read, and its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return  # The test is over.
+                threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+        def one(connection: socket.socket) -> None:
+            # The client goes away in the midst, as it should.
+            with connection, suppress(OSError):
+                behave(connection)
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}/v1"
+        # Wakes the thread that accepts.
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def drip(begin: bytes, repeated: bytes) -> Callable[[socket.socket], None]:
+    """Reads the request, sends the begin at once, then the rest for ever, a byte each 20 ms."""
+    def behave(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(begin)
+        while True:
+            for byte in repeated:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+
+    return behave
+
+
+def flood(begin: bytes, repeated: bytes) -> Callable[[socket.socket], None]:
+    """Reads the request, then sends as fast as it can."""
+    def behave(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(begin)
+        while True:
+            connection.sendall(repeated)
+
+    return behave
+
+
+def silent(connection: socket.socket) -> None:
+    """Takes the connection and says nothing."""
+    while connection.recv(1 << 16):
+        pass
+
+
+KEY = "sk-secret-0123456789"
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize("behave", [
+    pytest.param(drip(b"", b"HTTP/1.1 200 " + b"x" * 10_000), id="status line drips"),
+    pytest.param(drip(OK, b"X-Header: y\r\n"), id="headers drip"),
+    pytest.param(drip(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"), id="chunks drip"),
+    pytest.param(drip(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0"), id="a chunk's length drips"),
+    pytest.param(drip(OK + b"Content-Length: 100000\r\n\r\n", b" "), id="body drips"),
+    pytest.param(drip(OK + b"Connection: close\r\n\r\n", b" "), id="body without an end"),
+    pytest.param(drip(OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Trailer: y\r\n"), id="trailers drip"),
+    pytest.param(flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="100 Continue for ever"),
+    pytest.param(silent, id="takes the connection and says nothing"),
+])
+def test_every_try_ends_at_its_limit_whatever_drips(behave: Callable[[socket.socket], None]) -> None:
+    with raw_server(behave) as place:
+        begin = time.monotonic()
+        with pytest.raises(ModelFailure, match=r"no whole answer within 0\.2 s, after 1 retries"):
+            ask(f"http://{place}", timeout_s=0.2, retries=1)
+        assert 0.4 <= time.monotonic() - begin < 1.2
+
+
+def test_a_request_that_is_not_read_ends_at_the_limit() -> None:
+    with raw_server(lambda connection: time.sleep(3)) as place:
+        begin = time.monotonic()
+        with pytest.raises(ModelFailure, match="no whole answer within"):
+            client(f"http://{place}", timeout_s=0.2, retries=0).request("/x", {"text": "x" * (32 << 20)}, words)
+        assert time.monotonic() - begin < 1.2
+
+
+@pytest.mark.parametrize("behave", [
+    pytest.param(silent, id="silent"),
+    pytest.param(drip(b"", b"\x16\x03\x03\x40\x00" + b"\x02" * 10_000), id="drips")])
+def test_a_handshake_that_hangs_ends_at_the_limit_of_connecting(behave: Callable[[socket.socket], None]) -> None:
+    with raw_server(behave) as place:
+        begin = time.monotonic()
+        with pytest.raises(ModelFailure, match=r"no connection \(.*\), after 1 retries"):
+            ask(f"https://{place}", connect_timeout_s=0.2, retries=1)
+        assert time.monotonic() - begin < 1.2
+
+
+def test_a_look_up_that_hangs_ends_at_the_limit_of_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+
+    def look_up(*_: object, **__: object) -> list[Any]:
+        gate.wait(5)
+        raise socket.gaierror("no such host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    begin = time.monotonic()
+    with pytest.raises(ModelFailure, match=r"no connection \(none within 0\.1 s\), after 1 retries"):
+        ask("http://host.invalid/v1", connect_timeout_s=0.1, retries=1)
+    assert time.monotonic() - begin < 1.0
+    gate.set()
+
+
+@pytest.mark.parametrize("behave", [
+    pytest.param(flood(OK, b"X-Header: y\r\n"), id="headers without end"),
+    pytest.param(flood(OK, b"x" * 65_536), id="a line without end"),
+    pytest.param(flood(OK + b"Connection: close\r\n\r\n", b" " * 65_536), id="a body without end"),
+    pytest.param(flood(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"800\r\n" + b" " * 0x800 + b"\r\n"),
+                 id="chunks"),
+    pytest.param(flood(OK + b"Content-Length: 99999999999\r\n\r\n", b" " * 65_536), id="a false length"),
+])
+def test_what_has_no_end_is_left_at_a_limit_of_size(behave: Callable[[socket.socket], None]) -> None:
+    with raw_server(behave) as place, pytest.raises(ModelFailure, match="a connection that broke off"):
+        ask(f"http://{place}", retries=0, timeout_s=30.0)
+
+
+def test_no_thread_and_no_file_is_left_behind() -> None:
+    with raw_server(silent) as place:
+        for _ in range(3):
+            with pytest.raises(ModelFailure):
+                ask(f"http://{place}", timeout_s=0.05, retries=0)
+        end = time.monotonic() + 5
+        while any(thread.name == "http-exchange" for thread in threading.enumerate()) and time.monotonic() < end:
+            time.sleep(0.01)
+    assert not [thread for thread in threading.enumerate() if thread.name == "http-exchange"]
+
+
+def test_redirects_are_never_followed_and_the_key_goes_nowhere_else() -> None:
+    with served(always("stolen")) as other, served(
+            lambda asked: Sent(b"", 307, {"Location": other.url + "/chat/completions"})) as server:
+        with pytest.raises(UserError, match="307"):
+            ask(server.url, api_key=SecretStr("sk-secret"))
+        assert not other.requests
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
+def test_no_status_shows_the_key_in_any_form(status: int) -> None:
+    header = base64.b64encode(f"Bearer {KEY}".encode()).decode()
+    with (served(lambda asked: error(status, f"bad header {header} of {KEY}")) as server,
+          pytest.raises((UserError, ModelFailure, Refused)) as caught):
+        ask(server.url, api_key=SecretStr(KEY), retries=0)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "bad header …" in str(caught.value)
+    assert KEY not in told
+    assert header[12:24] not in told
+
+
+@pytest.mark.parametrize("line", [f"HTTP/1.1 {KEY}\r\n\r\n", f"{KEY}\r\n\r\n"])
+def test_a_status_line_does_not_show_the_key(line: str) -> None:
+    with raw_server(flood(line.encode(), b" ")) as place, pytest.raises(ModelFailure, match="broke off") as caught:
+        ask(f"http://{place}", api_key=SecretStr(KEY), retries=0)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_error_in_words_with_the_status_of_success_is_told() -> None:
+    with served(lambda asked: error(200, "model is loading")) as server, pytest.raises(
+            ModelFailure, match="model is loading"):
+        ask(server.url, retries=0)
+
+
+def test_control_characters_of_a_server_are_not_passed_on() -> None:
+    said = "a\x1b[31m\x07\u202eb\u2028c"
+    with served(lambda asked: error(400, said)) as server, pytest.raises(Refused) as caught:
+        ask(server.url)
+    assert caught.value.words == "a [31m  b c"

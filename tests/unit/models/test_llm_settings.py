@@ -89,3 +89,27 @@ def test_a_name_that_no_model_has_is_refused(name: str) -> None:
     assert not is_address(name)
     with pytest.raises(UserError, match="one of none, local, an endpoint's URL"):
         check_model(name, "local", "reader", ("none",))
+
+
+@pytest.mark.parametrize("text", [
+    "http://host/v1?api_key=sesame", "http://me:sesame@host:port/v1", "ftp://me:sesame@host", "http://host:sesame/v1",
+    "http://[me:sesame@host/v1?k=sesame"])
+def test_no_refused_address_shows_a_secret(text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_endpoint(text)
+    assert "sesame" not in str(caught.value).replace("host:sesame", "")
+
+
+@pytest.mark.parametrize("key", ["sesame\n", "ses ame", "sesäme", "sesame\x1b", "ses\r\nX: y"])
+def test_a_key_that_no_header_holds_is_refused_and_not_repeated(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_LLM_API_KEY", key)
+    with pytest.raises(UserError, match="ESPALIER_LLM_API_KEY") as caught:
+        settings_from_environment()
+    assert "ses" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e999"])
+def test_a_price_is_finite(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_LLM_PRICE_IN", value)
+    with pytest.raises(UserError, match="ESPALIER_LLM_PRICE_IN"):
+        settings_from_environment()
