@@ -17,6 +17,7 @@ from typing import Any
 
 from pipelines.documents.blocks import ROW_TAG, block_members, header_row
 from pipelines.documents.render import whole
+from pipelines.documents.tree import Document
 from pipelines.methods.ablations import (
     NO_CONTENT,
     NO_EXPAND,
@@ -72,9 +73,19 @@ class RoutedDocument:
         above = self.view.content_ancestors(node_id)
         if self.table_headers and self.view.document[node_id].tag == ROW_TAG:
             header_id = header_row(self.view.document, node_id)
+            if header_id is None:
+                header_id = _table_caption(self.view.document, node_id)
             if header_id is not None:
                 above.append(header_id)
         return above
+
+
+def _table_caption(document: Document, row_id: int) -> int | None:
+    """The caption of a row's table, which says what its numbers are where no row of headings does."""
+    table_id = document[row_id].parent_id
+    if table_id is None or document[table_id].tag != "table":
+        return None
+    return next((node.node_id for node in document.children(table_id) if node.tag == "caption" and node.text), None)
 
 
 Turns = Generator[RouterState, RouterOutput, None]
