@@ -26,6 +26,7 @@ from pipelines.methods.ablations import (
     NO_STRUCTURE,
     random_heading,
 )
+from pipelines.methods.asides import is_aside
 from pipelines.methods.base import Hit, Piece, RetrievalCorpus, Trace
 from pipelines.methods.routing import (
     PROMPT_FORMAT,
@@ -55,8 +56,11 @@ class RoutedDocument:
     fallbacks: int = 0
     asked: list[tuple[RouterState, RouterOutput]] = field(default_factory=list)
 
-    def pieces(self) -> list[Piece]:
-        """One piece an answered node, the best score first; equal ones in document order."""
+    def pieces(self, *, asides: bool = False) -> list[Piece]:
+        """One piece an answered node, the best score first; equal ones in document order.
+
+        asides: those of captions, links and notes alone; else those of all other nodes.
+        """
         document, blocks = self.view.document, self.view.blocks
 
         def ranges(block_ids: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
@@ -64,7 +68,8 @@ class RoutedDocument:
                        for node in block_members(document, block_id, blocks)]
             return whole(document, members)
 
-        ranked = sorted(self.answers, key=lambda node_id: (-self.score(node_id), node_id))
+        chosen = [node_id for node_id in self.answers if is_aside(self.view, node_id) == asides]
+        ranked = sorted(chosen, key=lambda node_id: (-self.score(node_id), node_id))
         return [Piece(document.doc_id, ranges([node_id]), self.score(node_id),
                       ranges(self._context_of(node_id)), "subdocument") for node_id in ranked]
 
