@@ -33,4 +33,4 @@ def is_aside(view: SubtreeView, node_id: int) -> bool:
     """Whether a line is a caption, or stands in a section of links or notes."""
     node = view.document[node_id]
     return node.tag == "caption" or any(
-        " ".join(heading.split()).rstrip(":").casefold() in SECTIONS for heading in node.heading_path[1:])
+        " ".join(heading.split()).rstrip(":").casefold() in SECTIONS for heading in node.heading_path)

@@ -31,7 +31,8 @@ def routed(heading: str) -> RoutedDocument:
 
 
 def texts(document: RoutedDocument, *, asides: bool) -> set[str]:
-    return {document.view.text[document.view.blocks[piece.ranges[0][0]]] for piece in document.pieces(asides=asides)}
+    view = document.view
+    return {view.text[view.blocks[piece.ranges[0][0]]] for piece in document.pieces(asides=asides)}
 
 
 @pytest.mark.parametrize("heading", ["External links", "See  also", "Einzelnachweise:", "外部リンク", "Ссылки"])
