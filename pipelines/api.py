@@ -26,6 +26,7 @@ from pipelines.methods.registry import make_method
 from pipelines.methods.routers import check_router
 from pipelines.models.llm import NO_USAGE, Usage
 from pipelines.retrieval.budget import Context, Evidence, pack
+from pipelines.retrieval.titles import near_titles
 from pipelines.schemas import SOURCES
 from pipelines.settings import DataFolder
 
@@ -152,9 +153,20 @@ class Corpus:
     def _check_titles(self, titles: Sequence[str]) -> None:
         self._corpus.doc_ids(titles)  # In one read, from which the single ones below and the searches follow.
         for title in titles:
-            if not self._corpus.doc_ids([title]):
-                raise UserError(f"title {title!r}", f"no document of release {self.release} has it",
-                                "the exact title of a document", "Correct --title.")
+            reason = self._corpus.why_no_document(title)
+            if reason is None:
+                continue
+            found = {"no_tree": "its page has no tree",
+                     "no_redirect_target": "a redirect has it and leads to no document"}.get(
+                         reason, "no document has it")
+            near = near_titles(self._corpus.reader, title) if reason == "no_such_title" else []
+            raise UserError(f"title {title!r}", f"{found} in release {self.release}",
+                            "the title of a document, or one that redirects to it",
+                            f"Near it: {'; '.join(near)}." if near else "Correct --title.")
+
+    def unknown_words(self, question: str) -> list[str]:
+        """The words of a question that no passage has, as the sparse index compares them, each once."""
+        return self._corpus.unknown_words(question)
 
     def show(self, address: str) -> Shown:
         """The words at a document id or a citation.

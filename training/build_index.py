@@ -7,6 +7,7 @@ release before. What does not: how a shard is built (`pipelines/retrieval/`), an
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -24,13 +25,14 @@ from pipelines.releases import list_releases
 from pipelines.retrieval.dense_build import DENSE_FORMAT, ShardPlan, build_shard, plan_shards, shard_inputs
 from pipelines.retrieval.index_files import Manifest, building, finish_folder, opened, read_manifest
 from pipelines.retrieval.sparse import SPARSE_FORMAT, build_sparse
+from pipelines.retrieval.titles import other_titles
 from pipelines.settings import DataFolder, Profile, profile_by_name
 from pipelines.storage import TableReader, sql_text
 from training.command import run_command
 
 log = logging.getLogger(__name__)
 
-SPARSE_COLUMNS = ("unit_id", "doc_id", "source", "text")
+SPARSE_COLUMNS = ("unit_id", "doc_id", "source", "text", "first_sentence_id")
 
 
 class BuildIndexConfig(BaseModel):
@@ -164,20 +166,33 @@ def _build_on_ray(data: DataFolder, version: int, model: str, dim: int, plans: l
 # --- sparse
 
 def _build_sparse(data: DataFolder, reader: TableReader, relative: str) -> None:
-    inputs = f"units@{reader.version('units')}"
+    names = other_titles(reader)
+    digest = hashlib.sha256(json.dumps(sorted(names.items())).encode()).hexdigest()[:16]
+    inputs = f"units@{reader.version('units')}, names {digest}"
     wanted = {"kind": "sparse", "format": SPARSE_FORMAT, "inputs": inputs}
     finished = read_manifest(f"{data.root}/{relative}")
     if finished and _facts(finished, wanted) == wanted:
         log.info("sparse index %s is there already", relative)
         return
     with building(data, relative) as folder:
-        build_sparse(folder, _units(reader), inputs)
+        build_sparse(folder, _units(reader, names), inputs)
 
 
-def _units(reader: TableReader) -> Iterator[dict[str, Any]]:
-    """All units in a fixed order, one bucket in memory at a time."""
+def _units(reader: TableReader, names: Mapping[tuple[str, str], list[str]]) -> Iterator[dict[str, Any]]:
+    """All units in a fixed order, one bucket in memory at a time; the first of a document has its other titles."""
     for bucket in sorted(reader.counts("units", "bucket")):
-        yield from reader.rows("units", SPARSE_COLUMNS, f'"bucket" = {bucket}', ("doc_id", "unit_id"))
+        here = f'"bucket" = {bucket}'
+        titles = {row["doc_id"]: row["title"] for row in reader.rows("documents", ("doc_id", "title"), here)} \
+            if names else {}
+        rows = reader.rows("units", SPARSE_COLUMNS, here, ("doc_id", "unit_id"))
+        first: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            best = first.setdefault(row["doc_id"], row)
+            if row["first_sentence_id"] < best["first_sentence_id"]:
+                first[row["doc_id"]] = row
+        for doc_id, row in first.items():
+            row["names"] = names.get((doc_id.partition(":")[0], titles.get(doc_id, "")), [])
+        yield from rows
 
 
 def run(config: BuildIndexConfig) -> str:

@@ -10,6 +10,7 @@ import argparse
 import json
 import shutil
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jobs.arguments import (
@@ -35,6 +36,8 @@ examples:
   espalier ask --data data --router http://127.0.0.1:8000/v1#MODEL --reader http://127.0.0.1:8000/v1#MODEL "…"
 """
 MOST_WIDTH = 100
+MOST_UNKNOWN = 10
+"""Unknown words of a question that are named."""
 QUOTED = 60
 """Characters of a quote beside its address."""
 
@@ -54,7 +57,7 @@ def add_parser(subparsers: Any) -> None:
     add_query_arguments(parser)
     parser.add_argument("--source", metavar="NAME", help="search only documents of this source: wikipedia")
     parser.add_argument("--title", action="append", default=[], metavar="TITLE", dest="titles",
-                        help="search only the document of exactly this title; may be repeated")
+                        help="search only the document of this title, or that it redirects to; may be repeated")
     add_release_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, with the trace")
     parser.add_argument("question", metavar="QUESTION", help="the question")
@@ -69,19 +72,24 @@ def run(args: argparse.Namespace) -> int:
     answer = corpus.ask(args.question, method=args.method, budget=args.budget, k=args.k,
                         router=resolved_router(args.router, corpus.data),
                         source=args.source, titles=args.titles, reader=args.reader, options=options)
-    print(json.dumps(answer.to_json(), ensure_ascii=False) if args.json else readable(answer, args.k))
+    print(json.dumps(answer.to_json(), ensure_ascii=False) if args.json
+          else readable(answer, args.k, corpus.unknown_words))
     return 0
 
 
-def readable(answer: Answer, k: int | None = None) -> str:
-    """The answer for a terminal: the context, the citations by document, and what it cost."""
+def readable(answer: Answer, k: int | None = None,
+             unknown_words: Callable[[str], list[str]] = lambda question: []) -> str:
+    """The answer for a terminal: the context, the citations by document, and what it cost.
+
+    unknown_words: those of a question that no passage has; asked where nothing was found.
+    """
     lines = [f"Question: {one_line(answer.question)}"]
     if answer.answer is not None:
         lines.append(f"Answer:   {one_line(answer.answer)}")
     if answer.evidence:
         lines += ["", _wrapped(answer.context), "", "Citations (`espalier show URI` prints the words):"]
     else:
-        lines += ["", _why_empty(answer, k)]
+        lines += ["", _why_empty(answer, k, unknown_words)]
     for number, item in enumerate(answer.evidence, start=1):
         lines.append(f"[{number}] {one_line(item.title)} ({item.doc_id}, score {item.score:.3f})")
         for citation in item.citations:
@@ -91,13 +99,19 @@ def readable(answer: Answer, k: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _why_empty(answer: Answer, k: int | None) -> str:
+def _why_empty(answer: Answer, k: int | None, unknown_words: Callable[[str], list[str]]) -> str:
     """Whether there is no evidence, no room for it, or none was asked for."""
     if k == 0:
         return "No evidence: --k 0 retrieves nothing. Give a larger one."
     if any(step["step"] == "pack" and step["n_pieces"] for step in answer.trace):
         return (f"No evidence: nothing of what was found fits into --budget {answer.budget_tokens}. "
                 "Give a larger one.")
+    unknown = unknown_words(answer.question)
+    if unknown:
+        shown = ", ".join(unknown[:MOST_UNKNOWN]) + (", …" if len(unknown) > MOST_UNKNOWN else "")
+        return f"No evidence found. No passage has: {shown}. Try other words, or --method flat."
+    if not any(map(str.isalnum, answer.question)):
+        return "No evidence found: the question has no letter or digit. Ask in words."
     return "No evidence found: the method refuses. Try --method flat, a larger --k, other words."
 
 

@@ -62,9 +62,13 @@ class _Asked:
     ks: deque[int]
     routed: list[RoutedDocument] = field(default_factory=list)
 
-    def pieces(self) -> list[Piece]:
-        """Pieces of the routed documents, in their order."""
+    def content(self) -> list[Piece]:
+        """Pieces of the routed documents, in their order, without asides."""
         return [piece for document in self.routed for piece in document.pieces()]
+
+    def pieces(self) -> list[Piece]:
+        """The same, then the asides."""
+        return self.content() + [piece for document in self.routed for piece in document.pieces(asides=True)]
 
 
 class Rdr2:
@@ -125,7 +129,7 @@ class Rdr2:
     def _is_full(self, asked: _Asked, corpus: RetrievalCorpus, k: int) -> bool:
         budget_tokens = asked.request.budget_tokens
         with asked.trace.step("fill", k=k) as step:
-            step["context_tokens"] = pack(asked.pieces(), corpus, budget_tokens).n_tokens
+            step["context_tokens"] = pack(asked.content(), corpus, budget_tokens).n_tokens
         return bool(step["context_tokens"] >= FILL_SHARE * budget_tokens)
 
 

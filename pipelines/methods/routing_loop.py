@@ -17,6 +17,7 @@ from typing import Any
 
 from pipelines.documents.blocks import ROW_TAG, block_members, header_row
 from pipelines.documents.render import whole
+from pipelines.documents.tree import Document
 from pipelines.methods.ablations import (
     NO_CONTENT,
     NO_EXPAND,
@@ -25,6 +26,7 @@ from pipelines.methods.ablations import (
     NO_STRUCTURE,
     random_heading,
 )
+from pipelines.methods.asides import is_aside
 from pipelines.methods.base import Hit, Piece, RetrievalCorpus, Trace
 from pipelines.methods.routing import (
     PROMPT_FORMAT,
@@ -54,8 +56,11 @@ class RoutedDocument:
     fallbacks: int = 0
     asked: list[tuple[RouterState, RouterOutput]] = field(default_factory=list)
 
-    def pieces(self) -> list[Piece]:
-        """One piece an answered node, the best score first; equal ones in document order."""
+    def pieces(self, *, asides: bool = False) -> list[Piece]:
+        """One piece an answered node, the best score first; equal ones in document order.
+
+        asides: those of captions, links and notes alone; else those of all other nodes.
+        """
         document, blocks = self.view.document, self.view.blocks
 
         def ranges(block_ids: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
@@ -63,7 +68,8 @@ class RoutedDocument:
                        for node in block_members(document, block_id, blocks)]
             return whole(document, members)
 
-        ranked = sorted(self.answers, key=lambda node_id: (-self.score(node_id), node_id))
+        chosen = [node_id for node_id in self.answers if is_aside(self.view, node_id) == asides]
+        ranked = sorted(chosen, key=lambda node_id: (-self.score(node_id), node_id))
         return [Piece(document.doc_id, ranges([node_id]), self.score(node_id),
                       ranges(self._context_of(node_id)), "subdocument") for node_id in ranked]
 
@@ -72,9 +78,19 @@ class RoutedDocument:
         above = self.view.content_ancestors(node_id)
         if self.table_headers and self.view.document[node_id].tag == ROW_TAG:
             header_id = header_row(self.view.document, node_id)
+            if header_id is None:
+                header_id = _table_caption(self.view.document, node_id)
             if header_id is not None:
                 above.append(header_id)
         return above
+
+
+def _table_caption(document: Document, row_id: int) -> int | None:
+    """The caption of a row's table, which says what its numbers are where no row of headings does."""
+    table_id = document[row_id].parent_id
+    if table_id is None or document[table_id].tag != "table":
+        return None
+    return next((node.node_id for node in document.children(table_id) if node.tag == "caption" and node.text), None)
 
 
 Turns = Generator[RouterState, RouterOutput, None]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pipelines.methods.base import Hit
 from pipelines.methods.routing import ANSWER, EXPAND, REFUSAL, RouterOutput, RouterState, format_action
 from pipelines.methods.subtree import SubtreeView
+from pipelines.retrieval.spelling import plain
 from pipelines.retrieval.terms import terms
 
 EXPANDS_A_TURN = 2
@@ -44,7 +45,9 @@ class NodeScorer:
             return 0.0
         headings = self._view.document[node_id].heading_path
         found = set(terms(" ".join((*headings, self._view.text[node_id]))))
-        return sum(weight for term, weight in self._weights.items() if term in found) / self._total
+        found |= {plain(term) for term in found}
+        return sum(weight for term, weight in self._weights.items()
+                   if term in found or plain(term) in found) / self._total
 
 
 def question_weights(question: str, inverse_document_frequency: Callable[[str], float]) -> dict[str, float]:

@@ -25,9 +25,11 @@ from pipelines.releases import Release, current_release, kept_release
 from pipelines.retrieval.dense_build import DENSE_FORMAT
 from pipelines.retrieval.index_files import Manifest, opened
 from pipelines.retrieval.sparse import SPARSE_FORMAT, Match, SparseIndex
+from pipelines.retrieval.terms import terms
+from pipelines.retrieval.titles import Resolved, resolve_titles
 from pipelines.schemas import SOURCES
 from pipelines.settings import DataFolder
-from pipelines.storage import TableReader, sql_in
+from pipelines.storage import TableReader
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +60,7 @@ class ReleasedCorpus:
         self._documents: _Recent[Document] = _Recent(KEPT_DOCUMENTS)
         self._sentences: _Recent[list[Sentence]] = _Recent(KEPT_DOCUMENTS)
         self._hits: _Recent[Hit] = _Recent(KEPT_UNITS)
-        self._titled: _Recent[list[str]] = _Recent(KEPT_TITLES)
+        self._titled: _Recent[Resolved] = _Recent(KEPT_TITLES)
         self._vectors: _Recent[NDArray[np.float32]] = _Recent(KEPT_VECTORS)
 
     @classmethod
@@ -141,18 +143,23 @@ class ReleasedCorpus:
         return {"source": filters.source, "doc_ids": doc_ids}
 
     def doc_ids(self, titles: Iterable[str]) -> list[str]:
-        """Documents that have exactly one of these titles, by doc_id.
+        """Documents with a tree that these titles mean, redirects followed, by doc_id (`titles.py`).
 
         The one read of a question that no bucket bounds: titles are looked for in all rows of `documents`.
         """
         found = self._titled.get_many(sorted(set(titles)), self._load_titles)
-        return sorted(doc_id for doc_ids in found.values() for doc_id in doc_ids)
+        return sorted({doc_id for means in found.values() for doc_id in means.doc_ids})
 
-    def _load_titles(self, titles: list[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {title: [] for title in titles}
-        for row in self.reader.rows("documents", ("title", "doc_id"), sql_in("title", titles)):
-            found[row["title"]].append(row["doc_id"])
-        return found
+    def why_no_document(self, title: str) -> str | None:
+        """The reason (`titles.py`) why a title means no document with a tree; None where it means one."""
+        return self._titled.get_many([title], self._load_titles)[title].reason
+
+    def _load_titles(self, titles: list[str]) -> dict[str, Resolved]:
+        return resolve_titles(self.reader, titles)
+
+    def unknown_words(self, question: str) -> list[str]:
+        """The terms of a question that no unit has in any spelling, each once."""
+        return [term for term in dict.fromkeys(terms(question)) if not self._sparse.knows(term)]
 
     def _read_hits(self, matches: Sequence[Match]) -> list[Hit]:
         """Add nodes and text to what an index found. Raises RunFailure when the table lacks a unit."""

@@ -5,7 +5,10 @@ What belongs here: building, opening and searching the index of one release. Wha
 under the tokenizer `whitespace`, for tantivy's own cut Hindi words and cannot pair Han characters; queries
 are built of terms and never parsed, so that no question is a syntax error.
 
-Fields: `unit_id` (stored), `doc_id` and `source` (whole values, for filters), `terms` (with frequencies).
+Fields: `unit_id` (stored), `doc_id` and `source` (whole values, for filters), `terms` (with frequencies), and
+`names`: in the first unit of a document the terms of the titles that redirect to it. A term that has a spelling
+without accents is followed in `terms` by that spelling with a mark, so that `cafe` finds `café`. One character of
+a script without spaces is looked for in the pairs that hold it, which takes no room in the index.
 """
 
 from __future__ import annotations
@@ -13,15 +16,20 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipelines.retrieval.index_files import Manifest, finish_folder
-from pipelines.retrieval.terms import terms
+from pipelines.retrieval.spelling import plain
+from pipelines.retrieval.terms import is_unspaced, terms
 from pipelines.storage import doc_id_of
 
-SPARSE_FORMAT = 1
+SPARSE_FORMAT = 2
+_PLAIN_MARK = "~"
+"""Before a spelling without accents; no term begins with it."""
+_LIKE = 0.9
+"""A spelling that is not the question's, and a name that redirects, count this share of the word itself at most."""
 _WRITER_HEAP_BYTES = 128_000_000
 _TIE_MARGIN = 16
 
@@ -40,9 +48,10 @@ def rank(matches: Iterable[Match], k: int) -> list[Match]:
 
 
 def build_sparse(folder: Path, units: Iterable[Mapping[str, Any]], inputs: str) -> Manifest:
-    """Build the index of units (unit_id, doc_id, source, text) in an empty local folder.
+    """Build the index of units (unit_id, doc_id, source, text, perhaps names) in an empty local folder.
 
-    units: in a fixed order, streamed. inputs: what identifies them, kept in the manifest.
+    names: other titles of the unit's document. units: in a fixed order, streamed.
+    inputs: what identifies them, kept in the manifest.
     """
     import tantivy
 
@@ -54,7 +63,9 @@ def build_sparse(folder: Path, units: Iterable[Mapping[str, Any]], inputs: str) 
         document = tantivy.Document()
         for field in ("unit_id", "doc_id", "source"):
             document.add_text(field, unit[field])
-        document.add_text("terms", " ".join(terms(unit["text"])))
+        document.add_text("terms", " ".join(_indexed(unit["text"])))
+        if unit.get("names"):
+            document.add_text("names", " ".join(_indexed("\n".join(unit["names"]))))
         writer.add_document(document)
         n_units += 1
     writer.commit()
@@ -71,7 +82,16 @@ def _schema() -> Any:
     builder.add_text_field("doc_id", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("source", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("names", tokenizer_name="whitespace", index_option="freq")
     return builder.build()
+
+
+def _indexed(text: str) -> Iterator[str]:
+    """The terms of a text, each followed by its marked spelling without accents where that is another one."""
+    for term in terms(text):
+        yield term
+        if plain(term) != term:
+            yield _PLAIN_MARK + plain(term)
 
 
 class SparseIndex:
@@ -123,9 +143,7 @@ class SparseIndex:
 
         if not words or (doc_ids is not None and not doc_ids):
             return None
-        query = Query.boolean_query([
-            (Occur.Should, Query.term_query(self._schema, "terms", word, index_option="freq"))
-            for word in words])
+        query = Query.boolean_query([(Occur.Should, self._word_query(word)) for word in words])
         filters = []
         if source is not None:
             filters.append(Query.term_query(self._schema, "source", source, index_option="basic"))
@@ -137,7 +155,36 @@ class SparseIndex:
         return Query.boolean_query([(Occur.Must, query)] + [
             (Occur.Must, Query.const_score_query(one, 0.0)) for one in filters])
 
+    def _word_query(self, word: str) -> Any:
+        """A word of the question: itself, else a spelling of it, else a name with it; the best one counts."""
+        from tantivy import Query
+
+        def term_query(field: str, term: str) -> Any:
+            return Query.term_query(self._schema, field, term, index_option="freq")
+
+        others = [("terms", _PLAIN_MARK + plain(word)), ("names", word), ("names", _PLAIN_MARK + plain(word))]
+        if plain(word) != word:
+            others += [("terms", plain(word)), ("names", plain(word))]
+        known = [(field, term, n) for field, term in others if (n := self._searcher.doc_freq(field, term))]
+        weight = self.inverse_document_frequency(word)
+        alternatives = [Query.boost_query(term_query(field, term), _LIKE * min(1.0, weight / self._weight(n)))
+                        for field, term, n in known]
+        if len(word) == 1 and is_unspaced(word):
+            holding = Query.regex_query(self._schema, "terms", f"{word}.|.{word}")
+            n = self._searcher.search(holding, limit=1, count=True).count or 0
+            if n:
+                alternatives.append(Query.const_score_query(holding, _LIKE * min(weight, self._weight(n))))
+        if not alternatives:
+            return term_query("terms", word)
+        return Query.disjunction_max_query([term_query("terms", word), *alternatives])
+
+    def knows(self, term: str) -> bool:
+        """Whether a search for this term alone finds anything."""
+        return bool(self._searcher.search(self._word_query(term), limit=1, count=False).hits)
+
     def inverse_document_frequency(self, term: str) -> float:
         """ln(1 + (N - n + 0.5) / (n + 0.5)), N units of which n have the term, as BM25 weighs it."""
-        n = self._searcher.doc_freq("terms", term)
+        return self._weight(self._searcher.doc_freq("terms", term))
+
+    def _weight(self, n: int) -> float:
         return math.log(1 + (self.n_units - n + 0.5) / (n + 0.5))

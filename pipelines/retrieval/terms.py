@@ -53,6 +53,11 @@ def terms(text: str) -> list[str]:
     return found
 
 
+def is_unspaced(term: str) -> bool:
+    """Whether a term is of a script written without spaces."""
+    return _IS_UNSPACED.match(term) is not None
+
+
 class _Separators:
     """A translation table that turns everything but letters, marks and numbers into spaces."""
 

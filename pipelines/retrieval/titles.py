@@ -1,18 +1,19 @@
 """Titles of other files, and the documents of a release that they mean.
 
 What belongs here: the forms in which a title is looked up, and following redirects. What does not: titles
-that a user gives as a filter, which are exact (`corpus.py`).
+that are compared in a table (`normalise.py`).
 """
 
 from __future__ import annotations
 
+import difflib
 import html
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.evaluation.normalise import normalise_title
-from pipelines.storage import TableReader, sql_in
+from pipelines.storage import TableReader, sql_in, sql_text
 
 MOST_REDIRECTS = 5
 """Redirects that are followed one after the other; a longer chain, or a circle, leads nowhere."""
@@ -74,6 +75,40 @@ def resolve_titles(reader: TableReader, titles: Iterable[str]) -> dict[str, Reso
                                             if _wiki(row["doc_id"]) == _wiki(doc_id)])), [])
             found[title] = known
     return {title: _resolved(known, title in redirected) for title, known in found.items()}
+
+
+def near_titles(reader: TableReader, title: str, n: int = 3) -> list[str]:
+    """Titles that resemble one that no document has, the nearest first, redirects among them.
+
+    Only titles that begin with the same letter are compared.
+    """
+    forms = title_forms(title)
+    if not forms:
+        return []
+    begin = forms[-1][:1]
+    rows = reader.rows("documents", ("title",), f'starts_with("title", {sql_text(begin)})')
+    return difflib.get_close_matches(forms[0], sorted({row["title"] for row in rows}), n, 0.7)
+
+
+def other_titles(reader: TableReader) -> dict[tuple[str, str], list[str]]:
+    """The titles that redirect to each title, sorted, by wiki and title; through several redirects too."""
+    targets = {(_wiki(row["doc_id"]), row["title"]): _capital(_target(row))
+               for row in reader.rows("documents", ("doc_id", "title", "reason"), "status = 'redirect'")}
+    found: dict[tuple[str, str], list[str]] = {}
+    for wiki, title in sorted(targets):
+        end = title
+        for _ in range(MOST_REDIRECTS):
+            if (wiki, end) not in targets:
+                break
+            end = targets[wiki, end]
+        if (wiki, end) not in targets:
+            found.setdefault((wiki, end), []).append(title)
+    return found
+
+
+def _capital(title: str) -> str:
+    """A title as its page has it: the last of the forms."""
+    return (title_forms(title) or [""])[-1]
 
 
 def _rows(reader: TableReader, titles: Iterable[str]) -> dict[str, list[dict[str, Any]]]:

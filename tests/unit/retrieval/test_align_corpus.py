@@ -15,11 +15,12 @@ from jobs.cli import main
 from pipelines import storage
 from pipelines.api import Corpus
 from pipelines.documents.tree import Document, TreeBuilder
+from pipelines.errors import UserError
 from pipelines.releases import candidate, publish
 from pipelines.retrieval.align_corpus import Record, Summary, align_passages
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.retrieval.foreign_passages import BadLine, ForeignPassage
-from pipelines.retrieval.titles import Resolved, resolve_titles, title_forms
+from pipelines.retrieval.titles import Resolved, other_titles, resolve_titles, title_forms
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder
 
@@ -216,3 +217,29 @@ def test_wrong_input_is_one_line_and_leaves_no_file(birds: DataFolder, arguments
     assert error.count("\n") == 1
     assert words in error
     assert [path.name for path in tmp_path.iterdir()] == ["empty.tsv"]
+
+
+@pytest.mark.parametrize("title", ["Owls", "owls", "Owlet", "Owls ", "Owl"])
+def test_a_title_that_redirects_names_the_documents_of_its_target(birds: DataFolder, title: str) -> None:
+    assert "enwiki:1" in ReleasedCorpus.open(birds).doc_ids([title])
+
+
+@pytest.mark.parametrize(("title", "found", "step"), [
+    ("Stork", "a redirect has it and leads to no document", "Correct --title."),
+    ("Round", "a redirect has it and leads to no document", "Correct --title."),
+    ("Broken", "its page has no tree", "Correct --title."),
+    ("Owlz", "no document has it", "Near it: Owl"),
+    ("", "no document has it", "Correct --title."),
+    ("'; --", "no document has it", "Correct --title."),
+])
+def test_a_title_without_a_document_says_what_it_is_and_what_is_near(birds: DataFolder, title: str, found: str,
+                                                                     step: str) -> None:
+    with pytest.raises(UserError) as raised:
+        Corpus.open(birds).ask("What does it eat?", titles=[title])
+    assert found in raised.value.found
+    assert raised.value.next_step.startswith(step)
+
+
+def test_titles_that_redirect_are_other_titles_of_their_target(birds: DataFolder) -> None:
+    assert other_titles(ReleasedCorpus.open(birds).reader) == {
+        ("enwiki", "Owl"): ["Owlet", "Owls"], ("enwiki", "Ciconia"): ["Stork"]}

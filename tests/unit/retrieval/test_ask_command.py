@@ -11,8 +11,8 @@ from pipelines.settings import DataFolder
 @pytest.mark.parametrize(("options", "told"), [
     (["--budget", "1"], "No evidence: nothing of what was found fits into --budget 1. Give a larger one."),
     (["--k", "0"], "No evidence: --k 0 retrieves nothing. Give a larger one."),
-    (["--method", "flat_bm25"], "No evidence found: the method refuses. Try --method flat, a larger --k, other "
-                                "words."),
+    (["--method", "flat_bm25"], "No evidence found. No passage has: xyzzy, plugh. Try other words, or --method "
+                                "flat."),
 ])
 def test_no_evidence_is_explained(shared_data: DataFolder, capsys: pytest.CaptureFixture[str],
                                   options: list[str], told: str) -> None:

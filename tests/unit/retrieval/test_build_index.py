@@ -6,14 +6,17 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from pipelines import storage
+from pipelines import files, storage
 from pipelines.errors import RunFailure
 from pipelines.releases import Release, current_release, publish
 from pipelines.retrieval.corpus import ReleasedCorpus
 from pipelines.retrieval.dense_build import plan_shards
 from pipelines.retrieval.index_files import opened, read_manifest
+from pipelines.schemas import TABLES
 from pipelines.settings import ENCODER_NAME, DataFolder, Profile, profile_by_name
 from training import build_index
 
@@ -93,3 +96,27 @@ def test_a_wrong_configuration_is_one_line(tmp_path: Path, capsys: pytest.Captur
     config.write_text(content)
     assert build_index.main(["--config", str(config)]) == 2
     assert "config.yaml" in capsys.readouterr().err
+
+
+def test_a_change_of_redirects_alone_makes_the_sparse_index_again(built: DataFolder) -> None:
+    found = ReleasedCorpus.open(built).search_sparse("Algérie", 5)
+    assert found == []
+    row = storage.TableReader(built, {}).rows("documents", [*TABLES["documents"].arrow_schema().names],
+                                              "title = 'Algeria'")[0]
+    redirect = {**row, "doc_id": "enwiki:999999", "title": "Algérie", "n_nodes": 0, "status": "redirect",
+                "reason": "Algeria#History", "bucket": storage.bucket_of("enwiki:999999", 4), "counts": {}}
+    write_deltalake(built.table("documents"),
+                    pa.Table.from_pylist([redirect], schema=TABLES["documents"].arrow_schema()), mode="append")
+    next_release(built, profile_by_name("fast"))
+    corpus = ReleasedCorpus.open(built)
+    assert {hit.text.partition("\n")[0] for hit in corpus.search_sparse("Algerie", 5)} == {"Algeria"}
+    assert corpus.doc_ids(["Algérie"]) == [row["doc_id"]]
+
+
+def test_an_index_of_an_older_format_is_made_again(built: DataFolder) -> None:
+    manifest = f"{built.root}/indexes/1/sparse/manifest.json"
+    files.write_json(manifest, {**files.read_json(manifest), "format": 1})
+    with pytest.raises(RunFailure, match=r"format 1.*espalier build"):
+        ReleasedCorpus.open(built).search_sparse(QUESTION, 5)
+    build_index.build_indexes(built, profile_by_name("fast"), current_release(built).tables, 1)
+    assert ReleasedCorpus.open(built).search_sparse(QUESTION, 5)

@@ -159,7 +159,7 @@ def test_an_index_of_another_format_is_not_read(build_data: Any, tmp_path: Path,
     data, release = build_data(tmp_path / "data")
     manifest = f"{data.root}/{release.indexes[index]}/manifest.json"
     files.write_json(manifest, {**files.read_json(manifest), "format": 0})
-    with pytest.raises(RunFailure, match=r"format 0; expected format 1.*espalier build"):
+    with pytest.raises(RunFailure, match=r"format 0; expected format \d.*espalier build"):
         getattr(ReleasedCorpus.open(data), search)("nights", 3)
 
 
