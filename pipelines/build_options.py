@@ -10,7 +10,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
-from pipelines.errors import RunFailure
+from pipelines.errors import RunFailure, argument
 from pipelines.settings import DataFolder, Profile
 
 
@@ -36,8 +36,9 @@ def load_build_options(data: DataFolder) -> BuildOptions:
     except FileNotFoundError:
         return BuildOptions()
     except (ValueError, ValidationError) as error:
-        raise RunFailure(path, "no valid build options", "JSON with namespaces",
-                         "Remove the file and build again with --namespaces.") from error
+        raise RunFailure(path, "no valid build options", "JSON with namespaces and tolerances",
+                         f"Remove the file and build again with {argument('namespaces')} and "
+                         f"{argument('tolerate')} as they were.") from error
 
 
 def save_build_options(data: DataFolder, options: BuildOptions) -> None:

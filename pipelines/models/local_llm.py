@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import RunFailure, UserError
+from pipelines.errors import RunFailure, UserError, argument
 from pipelines.models.chat_format import ChatFormat
 from pipelines.models.decoding import Decoder
 from pipelines.models.export_llm import check_export, known_weights
@@ -137,7 +137,8 @@ class LocalModel:
         if len(ids) > most:
             raise UserError(f"prompt for {self.name}", f"{len(ids)} tokens",
                             f"at most {most} beside an output of {max_tokens}",
-                            "Lower --budget or --set router_text_tokens, or take a model with a longer context.")
+                            f"Lower {argument('budget')} or {argument('set', 'router_text_tokens=N')}, or take a "
+                            "model with a longer context.")
         return ids
 
     def _ids(self, text: str) -> list[int]:
