@@ -21,11 +21,12 @@ class BuildOptions(BaseModel):
 
     namespaces: tuple[int, ...] | None = Field(None, description="Namespaces that become documents")
 
+    tolerances: dict[str, float] = Field({}, description="Rule → share of rows that may break it")
+
     def apply(self, profile: Profile) -> Profile:
         """The profile with these choices in it."""
-        if self.namespaces is None:
-            return profile
-        return profile.model_copy(update={"namespaces": self.namespaces})
+        chosen = {} if self.namespaces is None else {"namespaces": self.namespaces}
+        return profile.model_copy(update={**chosen, "tolerances": self.tolerances})
 
 
 def load_build_options(data: DataFolder) -> BuildOptions:

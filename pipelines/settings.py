@@ -43,6 +43,8 @@ class Profile(BaseModel):
     arrow_batch_rows: int = Field(64, description="Rows of an Arrow batch given to a Python worker")
     passage_words: int = Field(100, description="A passage closes before it exceeds this many words")
     namespaces: tuple[int, ...] = Field((0,), description="Namespaces that become documents")
+    tolerances: dict[str, float] = Field({}, description="Rule → share of a table's rows that may break it, where "
+                                                        "that is more than the rule itself allows")
     encoder: str = Field(ENCODER_NAME, description="Sentence encoder")
     encoder_precision: Precision = Field("auto", description="Of documents' vectors: auto, fp32 or bf16; "
                                                             "ESPALIER_ENCODER_PRECISION overrides it")

@@ -158,16 +158,16 @@ def test_markup_in_few_documents_is_told_and_holds_nothing_back(candidate: Damag
 def test_what_a_build_made_keeps_every_rule(candidate: Damaged, table: str) -> None:
     results = check_table(table, candidate)
     assert [(result.rule, result.rows) for result in results if not result.passed] == []
-    assert passed_before(candidate.data, table, candidate.versions) is not None
+    assert passed_before(candidate.data, table, candidate.versions, {}) is not None
     moved = {**candidate.versions, table: candidate.versions[table] + 1}
-    assert passed_before(candidate.data, table, moved) is None
+    assert passed_before(candidate.data, table, moved, {}) is None
 
 
 def test_a_failed_check_is_not_remembered_as_passed(candidate: Damaged) -> None:
     candidate.versions = {**candidate.versions, "pages": 0}
     results = check_table("pages", candidate)
     assert {result.rule for result in results if not result.passed} == {ROWS_RULE}
-    assert passed_before(candidate.data, "pages", candidate.versions) is None
+    assert passed_before(candidate.data, "pages", candidate.versions, {}) is None
 
 
 def test_suites_can_be_made_in_a_process_whose_main_module_has_no_file() -> None:
