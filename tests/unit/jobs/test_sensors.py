@@ -8,11 +8,13 @@ import pytest
 
 from assets.partitions import DUMP_FILES
 from jobs.drop_folder import drop_folder, register_dump
+from jobs.schedules import monthly_refresh
 from pipelines import dump_files
 from pipelines.drop_files import look
 from pipelines.dump_files import registered_dump_files
 from pipelines.locking import build_lock
 from pipelines.settings import DataFolder
+from pipelines.storage import create_table
 
 
 def drop(data: DataFolder, name: str, content: bytes) -> Path:
@@ -110,3 +112,12 @@ def test_a_clock_that_jumped_neither_hides_a_file_nor_takes_it_too_early(
     os.utime(path, (changed, changed))
     assert looks.look() == [], "it grew since the last look"
     assert looks.look() == [("register_dump", None)]
+
+
+def test_the_clock_asks_for_no_refresh_of_a_folder_without_pages(data: DataFolder) -> None:
+    with dg.build_schedule_context(resources={"data": data}) as context:
+        skipped = monthly_refresh(context)
+        assert isinstance(skipped, dg.SkipReason)
+        assert "No dump file was read" in str(skipped.skip_message)
+        create_table(data, "pages", 4)
+        assert isinstance(monthly_refresh(context), dg.RunRequest)
