@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import dagster as dg
-from dagster._core.storage.tags import get_multidimensional_partition_tag
+from dagster._core.definitions.partitions.utils.multi import get_tags_from_multi_partition_key
 
 from pipelines.methods.registry import partition_names
 
@@ -22,7 +22,7 @@ EVALUATIONS = dg.MultiPartitionsDefinition({"dataset": DATASETS, "method": METHO
 
 def dimension_tags(key: dg.MultiPartitionKey) -> dict[str, str]:
     """Tags of an event about this partition: Dagster stores the key as text, its dimensions in tags alone."""
-    return {get_multidimensional_partition_tag(name): value for name, value in key.keys_by_dimension.items()}
+    return dict(get_tags_from_multi_partition_key(key))
 
 
 def evaluation_of(partition: str | None) -> Mapping[str, str] | None:

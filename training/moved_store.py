@@ -65,7 +65,8 @@ def _bring_in(connection: Any, artifacts: Path) -> None:
     old, new = row and row[0], f"{artifacts.as_uri()}/0"
     if not old or f"/{artifacts.name}/" in old:
         return
-    source = Path(unquote(urlsplit(old).path)) if old.startswith("file:") or "://" not in old else None
+    address = urlsplit(old)
+    source = Path(unquote(address.path)) if address.scheme in ("file", "") else None
     if source is not None and source.is_dir() and any(source.iterdir()):
         shutil.copytree(source, artifacts / "0", dirs_exist_ok=True)
     try:
