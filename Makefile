@@ -1,4 +1,5 @@
-# Every target first makes sure that `setup` is done. DATA is the data folder of `demo` and `ui`.
+# Every target first makes sure that `setup` is done. DATA is the data folder of `demo` and `ui`; `ui` listens on
+# DAGSTER_PORT and MLFLOW_PORT.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -7,6 +8,8 @@ SHELL := /bin/bash
 PYTHON ?= $(firstword $(shell command -v python3.11) $(shell command -v python3.12) $(shell command -v python3) python3.11)
 DATA ?= data/demo
 UV_VERSION := 0.13.9
+DAGSTER_PORT ?= 3000
+MLFLOW_PORT ?= 5000
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -39,8 +42,8 @@ demo: $(READY)  ## build the sample of Wikipedia, compare the methods, say where
 demo-llm: $(READY)  ## fine-tune the small language model as a router, compare before, after, similarity
 	@$(BIN)/python -m jobs.demo_llm --data $(DATA)
 
-ui: $(READY)  ## Dagster on 127.0.0.1:3000 and MLflow on 127.0.0.1:5000 over DATA
-	@$(BIN)/python -m jobs.ui --data $(DATA)
+ui: $(READY)  ## Dagster on 127.0.0.1:DAGSTER_PORT and MLflow on 127.0.0.1:MLFLOW_PORT over DATA
+	@exec $(BIN)/python -m jobs.ui --from-make --data $(DATA) --dagster-port $(DAGSTER_PORT) --mlflow-port $(MLFLOW_PORT)
 
 test: $(READY)  ## unit tests, then integration tests
 	@$(BIN)/python -m pytest -n 2 tests/unit

@@ -5,13 +5,14 @@ does not: rules, frames and Great Expectations (`assets/quality`). All rules of 
 step, at the table's newest version: the build lock keeps it still until the release pins it.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import dagster as dg
 
-from assets.metadata import markdown_table
-from assets.quality.rules import ROWS_RULE, inputs_of, rule_meaning, rule_names
+from assets.metadata import markdown_table, plain
+from assets.quality.rules import ROWS_RULE, inputs_of, rule_meaning, rule_names, tolerant_rules
 from assets.quality.validation import (
     RuleResult,
     build_data_docs,
@@ -21,11 +22,15 @@ from assets.quality.validation import (
 )
 from assets.resources import SparkOnDemand
 from assets.stages import stage
-from pipelines.errors import RunFailure
+from pipelines.build_options import load_build_options
+from pipelines.errors import EspalierError, RunFailure, UserError, argument
 from pipelines.locking import Holder
 from pipelines.schemas import RELEASED_TABLES
-from pipelines.settings import DataFolder, Profile
+from pipelines.settings import DataFolder, Profile, profile_by_name
 from pipelines.storage import open_table
+
+FIRST_ROWS = 3
+"""Failing rows that a message names; a check keeps more."""
 
 
 def checks_of(table: str) -> dg.AssetChecksDefinition:
@@ -41,22 +46,21 @@ def checks_of(table: str) -> dg.AssetChecksDefinition:
                 lock: dg.ResourceParam[Holder]) -> Iterator[dg.AssetCheckResult]:
         with stage(f"{table} checks") as event:
             versions = {name: int(open_table(data, name).version()) for name in inputs_of(table)}
-            seen = passed_before(data, table, versions)
+            seen = passed_before(data, table, versions, profile.tolerances)
             results = seen or _judge(table, data, profile, spark, versions)
             failed = [result for result in results if not result.passed]
             event.facts.update(rules=len(results), version=versions[table], changed=seen is None,
                                failed=[result.rule for result in failed],
-                               failures=[failure_message(result) for result in failed])
+                               failures=failed)
+        if failed:
+            error = check_failure(table, failed, data)
+            context.log.error(str(error))
         for result in results:
-            if not result.passed:
-                context.log.error(f"table {table}, {failure_message(result)}")
             yield dg.AssetCheckResult(
                 check_name=result.rule, asset_key=table, passed=result.passed,
-                description=None if result.passed else failure_message(result),
-                metadata={"table_version": versions[table], "rows": result.n_rows,
-                          "failing_rows": result.n_failing, "judged_now": seen is None,
-                          "data_docs": dg.MetadataValue.url((Path(data_docs_folder(data)) / "index.html").as_uri()),
-                          **({"named_rows": dg.MetadataValue.md(named_rows(result))} if result.rows else {})})
+                description=None if result.passed else f"{failure_message(result)}. {error.next_step}",
+                metadata={**failing_rows(result), "table_version": versions[table], "judged_now": seen is None,
+                          "data_docs": dg.MetadataValue.url((data_docs_folder(data) / "index.html").as_uri())})
 
     return quality
 
@@ -73,25 +77,61 @@ def _judge(table: str, data: DataFolder, profile: Profile, spark: SparkOnDemand,
 
 
 def failure_message(result: RuleResult) -> str:
-    """What is wrong, with the first failing rows by name."""
+    """What is wrong: the rule, how many rows break it and may, and the first of them by name."""
     if result.rule == ROWS_RULE:
         return f"rule {ROWS_RULE}: the table is empty"
-    rows = "; ".join(", ".join(f"{key}={value}" for key, value in row.items()) for row in result.rows[:3])
-    return (f"rule {result.rule}: {result.n_failing} of {result.n_rows} rows fail"
+    rows = "; ".join(", ".join(f"{key}={value}" for key, value in row.items()) for row in result.rows[:FIRST_ROWS])
+    allowed = f"a share of {result.tolerance:.4g}" if result.tolerance else "none"
+    return (f"rule {result.rule}: {result.n_failing:,} of {result.n_rows:,} rows fail, {allowed} may"
             f"{f' ({rows})' if rows else ''}")
 
 
-def check_failure(table: str, failures: list[str], data: DataFolder) -> RunFailure:
+def way_out(table: str, failures: Sequence[RuleResult], data: DataFolder) -> str:
+    """What helps when rules of a released table fail."""
+    build = f"espalier build --data {data.root}"
+    chosen = [f"{result.rule}={_share(result)}" for result in failures if result.rule in tolerant_rules()]
+    if len(chosen) < len(failures):
+        return remake(data, table)
+    return (f"Give newer revisions of the pages, `{build} --wikipedia FILE`, or accept the rows: "
+            f"`{build} --tolerate {' '.join(chosen)}`.")
+
+
+def _share(result: RuleResult) -> str:
+    """The smallest share in thousandths that lets a result pass."""
+    return f"{math.ceil(1000 * result.n_failing / max(1, result.n_rows)) / 1000:g}"
+
+
+def remake(data: DataFolder, table: str) -> str:
+    """How a table that is wrong is made again: what is derived is derived anew."""
+    if table in ("pages", "dump_files"):
+        return "Move the data folder away and build from the dumps again."
+    return f"Remove the folder {data.table(table)} and run again: the table is made anew."
+
+
+def check_failure(table: str, failures: Sequence[RuleResult], data: DataFolder) -> EspalierError:
     """The error of a run that a check has stopped."""
+    served = "The served release is unchanged."
+    if [result.rule for result in failures] == [ROWS_RULE]:
+        namespaces = load_build_options(data).apply(profile_by_name()).namespaces
+        return UserError(
+            "dump files", "no article with text in these files", "pages with words in "
+            f"{'one of the namespaces' if len(namespaces) > 1 else 'namespace'} {', '.join(map(str, namespaces))}",
+            f"Nothing was published. {served} Build from a dump that has them, {argument('wikipedia', 'FILE')}, or "
+            f"of other namespaces, {argument('namespaces', 'NUMBER')}.")
     return RunFailure(
-        f"table {table}", "; ".join(failures), "rows that keep every rule",
-        f"See {data_docs_folder(data)}/index.html. The served release is unchanged.")
+        f"table {table}", "; ".join(map(failure_message, failures)), "rows that keep every rule",
+        f"{way_out(table, failures, data)} {served} All rows: {data_docs_folder(data)}/index.html.")
 
 
-def named_rows(result: RuleResult) -> str:
-    """The failing rows that a result names, as a Markdown table."""
+def failing_rows(result: RuleResult) -> dict[str, Any]:
+    """Metadata of a check: how many rows break the rule and may, and those that are named."""
+    told = {"rows": result.n_rows, "failing_rows": result.n_failing, "tolerance": result.tolerance}
+    if not result.rows:
+        return told
     header = list(result.rows[0])
-    return markdown_table(header, ([row.get(name) for name in header] for row in result.rows))
+    first = [{name: plain(value) for name, value in row.items()} for row in result.rows[:FIRST_ROWS]]
+    return {**told, "first_rows": dg.MetadataValue.json(first), "named_rows": dg.MetadataValue.md(
+        markdown_table(header, ([row.get(name) for name in header] for row in result.rows)))}
 
 
 default_checks = [checks_of(table) for table in RELEASED_TABLES]

@@ -14,7 +14,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.metadata import markdown_table, table_facts, table_spec
-from assets.partitions import DATASETS, EVALUATIONS
+from assets.partitions import DATASETS, EVALUATIONS, dimension_tags, evaluation_of
 from assets.stages import StageEvent, stage, tell
 from pipelines.errors import UserError
 from pipelines.settings import DataFolder
@@ -81,10 +81,10 @@ def predictions(context: dg.AssetExecutionContext, config: PredictionsConfig,
 
     wanted: dict[str, list[str]] = defaultdict(list)
     for key in context.partition_keys:
-        assert isinstance(key, dg.MultiPartitionKey)
-        method = key.keys_by_dimension["method"]
-        if not config.methods or method in config.methods:
-            wanted[key.keys_by_dimension["dataset"]].append(method)
+        dimensions = evaluation_of(key)
+        assert dimensions is not None
+        if not config.methods or dimensions["method"] in config.methods:
+            wanted[dimensions["dataset"]].append(dimensions["method"])
     with stage("predictions"):
         for dataset, methods in wanted.items():
             options = EvaluationOptions(
@@ -96,8 +96,9 @@ def predictions(context: dg.AssetExecutionContext, config: PredictionsConfig,
                 _tell_progress, n_questions=len(asked.questions)))
             facts = table_facts(data, "predictions", int(open_table(data, "predictions").version()))
             for method in methods:
+                key = dg.MultiPartitionKey({"dataset": dataset, "method": method})
                 context.log_event(dg.AssetMaterialization(
-                    "predictions", partition=dg.MultiPartitionKey({"dataset": dataset, "method": method}),
+                    "predictions", partition=key, tags=dimension_tags(key),
                     metadata={**facts, **_metrics(evaluation.result["methods"][method]),
                               "release": evaluation.result["settings"]["release"],
                               "budget_tokens": config.budget_tokens,
@@ -144,9 +145,9 @@ def _newest_runs(instance: dg.DagsterInstance, dataset: str, budget_tokens: int)
         page = instance.fetch_materializations(dg.AssetKey("predictions"), limit=1000, cursor=cursor)
         for record in page.records:
             event = record.asset_materialization
-            if event is None or not isinstance(event.partition, dg.MultiPartitionKey):
+            keys = event and evaluation_of(event.partition)
+            if event is None or keys is None:
                 continue
-            keys = event.partition.keys_by_dimension
             if keys["dataset"] != dataset or not {"budget_tokens", "mlflow_run_id"} <= set(event.metadata):
                 # Of another set, or reported by hand.
                 continue

@@ -6,11 +6,10 @@ are judged in the steps that make the rows (`routers.py`), for only these know w
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import dagster as dg
 
-from assets.checks import failure_message, named_rows
+from assets.checks import failing_rows, failure_message
 from assets.quality.training_rules import TRAINING_RULES
 from assets.quality.validation import RuleResult, build_data_docs, data_docs_folder
 from assets.stages import StageEvent
@@ -28,7 +27,7 @@ def note_failures(event: StageEvent, data: DataFolder, results: Sequence[RuleRes
     """Put what failed among a stage's facts, and build Data Docs."""
     failed = [result for result in results if not result.passed]
     event.facts.update(rules=len(results), failed=[result.rule for result in failed],
-                       failures=[failure_message(result) for result in failed])
+                       failures=failed)
     build_data_docs(data)
 
 
@@ -41,7 +40,6 @@ def check_results(table: str, data: DataFolder, results: Sequence[RuleResult],
             check_name=result.rule, asset_key=table, passed=passed,
             description=None if result.passed else
             f"{'allowed: ' if allowed else ''}{failure_message(result)}",
-            metadata={"rows": result.n_rows, "failing_rows": result.n_failing,
-                      "data_docs": dg.MetadataValue.url((Path(data_docs_folder(data)) / "index.html").as_uri()),
-                      **({"named_rows": dg.MetadataValue.md(named_rows(result))} if result.rows else {})})
+            metadata={**failing_rows(result),
+                      "data_docs": dg.MetadataValue.url((data_docs_folder(data) / "index.html").as_uri())})
 

@@ -16,7 +16,7 @@ from assets.partitions import DUMP_FILES
 from assets.resources import SparkOnDemand
 from assets.stages import stage
 from pipelines.dump_files import registered_dump_files
-from pipelines.errors import EspalierError, UserError, UserErrors
+from pipelines.errors import EspalierError, UserError, UserErrors, argument
 from pipelines.locking import Holder
 from pipelines.settings import DataFolder, Profile
 
@@ -66,8 +66,8 @@ def reading_failure(errors: Sequence[EspalierError], n_good: int) -> EspalierErr
     if len(errors) == 1:
         return errors[0]
     read = f"The other {n_good} are in the table pages. Run" if n_good else "Run"
-    return UserErrors("dump files", errors, f"{read} again without these files, or with --salvage to take the "
-                                            "whole pages before a cut.")
+    return UserErrors("dump files", errors, f"{read} again without these files, or with "
+                                            f"{argument('salvage')} to take the whole pages before a cut.")
 
 
 def _paths(data: DataFolder, keys: list[str]) -> list[str]:

@@ -16,17 +16,18 @@ from typing import Any
 
 import dagster as dg
 
-from assets.checks import check_failure
+from assets.checks import check_failure, remake
 from assets.partitions import DUMP_FILES
+from assets.quality.rules import tolerant_rules
 from assets.stages import Listener, StageEvent, listening
 from assets.wikipedia import reading_failure
 from jobs.definitions import defs
 from jobs.instance import open_instance
 from jobs.refresh import BUILD_TAGS, ingest_dumps, refresh_corpus
 from jobs.sensors import range_tags
-from pipelines.build_options import BuildOptions, save_build_options
+from pipelines.build_options import BuildOptions, load_build_options, save_build_options
 from pipelines.dump_files import DumpFile, refusals, take_dump_files
-from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.errors import EspalierError, RunFailure, UserError, argument
 from pipelines.locking import build_lock
 from pipelines.settings import DataFolder, profile_by_name
 from pipelines.storage import append_rejects, table_exists
@@ -38,7 +39,7 @@ QUIET_LOGS = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What one build was asked for. `profile`: None is ESPALIER_PROFILE, else fast."""
+    """What one build was asked for. `profile`: None is ESPALIER_PROFILE, else fast. tolerate: rule → share."""
 
     wikipedia: tuple[str, ...] = ()
     wiki: str | None = None
@@ -46,6 +47,7 @@ class BuildRequest:
     salvage: bool = False
     namespaces: tuple[int, ...] | None = None
     profile: str | None = None
+    tolerate: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -88,8 +90,7 @@ def build(data: DataFolder, request: BuildRequest, listener: Listener | None = N
         for each in (summary.note, events.append, *([listener] if listener else [])):
             stack.enter_context(listening(each))
         files, refused = _taken(data, request)
-        if request.namespaces is not None:
-            save_build_options(data, BuildOptions(namespaces=request.namespaces))
+        keep_options(data, request)
         instance = stack.enter_context(open_instance(data, profile.name))
         close_dead_runs(instance)
         if files:
@@ -97,6 +98,20 @@ def build(data: DataFolder, request: BuildRequest, listener: Listener | None = N
         summary.run_ids.append(run_job(data, instance, refresh_corpus.name, events, {}, {}))
     summary.seconds = time.perf_counter() - begin
     return summary
+
+
+def keep_options(data: DataFolder, request: BuildRequest) -> None:
+    """Keep what later builds must do as well. Raises UserError for a rule without tolerance, and no share."""
+    for rule, share in request.tolerate.items():
+        if rule not in tolerant_rules() or not 0 <= share <= 1:
+            raise UserError(f"{argument('tolerate')} {rule}={share:g}", "no such tolerance",
+                            f"a share from 0 to 1 of one of {', '.join(tolerant_rules())}",
+                            f"Correct {argument('tolerate')}.")
+    kept = load_build_options(data)
+    chosen = BuildOptions(namespaces=kept.namespaces if request.namespaces is None else request.namespaces,
+                          tolerances={**kept.tolerances, **request.tolerate})
+    if chosen != kept:
+        save_build_options(data, chosen)
 
 
 def _taken(data: DataFolder, request: BuildRequest) -> tuple[list[DumpFile], list[UserError]]:
@@ -188,9 +203,7 @@ def _message(error: BaseException) -> str:
 
 def damaged_table(data: DataFolder, table: str, found: str) -> RunFailure:
     """The error of a table whose files cannot be read: what is derived can be made again."""
-    remedy = "Move the data folder away and build from the dumps again." if table in ("pages", "dump_files") \
-        else f"Remove the folder {data.table(table)} and run again: the table is made anew."
-    return RunFailure(f"table {data.table(table)}", found, "files that can be read", remedy)
+    return RunFailure(f"table {data.table(table)}", found, "files that can be read", remake(data, table))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

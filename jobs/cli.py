@@ -135,8 +135,8 @@ def _report(error: Exception, debug: bool) -> int:
         error = place_failure(error) or error
     if isinstance(error, EspalierError):
         for each in getattr(error, "errors", ()):
-            print(f"espalier: {one_line(str(each))}", file=sys.stderr)
-        print(f"espalier: {one_line(str(error))}", file=sys.stderr)
+            print(f"espalier: {one_line(str(each.as_command_line()))}", file=sys.stderr)
+        print(f"espalier: {one_line(str(error.as_command_line()))}", file=sys.stderr)
         return error.exit_code
     if isinstance(error, UnicodeEncodeError):
         print(f"espalier: argument {error.object[:60]!r}: not valid text; expected UTF-8. Correct it.",

@@ -61,9 +61,14 @@ def _finding(name: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(name, "ok", check())
     except EspalierError as error:
-        return Finding(name, "FAIL", f"{error.found}; expected {error.expected}", error.next_step)
+        return _failure(name, error)
     except OSError as error:
         return Finding(name, "FAIL", str(error), "Check the path and its permissions.")
+
+
+def _failure(name: str, error: EspalierError) -> Finding:
+    told = error.as_command_line()
+    return Finding(name, "FAIL", f"{told.found}; expected {told.expected}", told.next_step)
 
 
 def _python() -> str:
@@ -108,7 +113,7 @@ def _precision() -> Finding:
         choice = load_encoder(ENCODER_NAME, profile.encoder_max_tokens,
                               precision=profile.encoder_precision).choice
     except EspalierError as error:
-        return Finding("precision", "FAIL", f"{error.found}; expected {error.expected}", error.next_step)
+        return _failure("precision", error)
     found = f"{profile.encoder_precision}: documents {choice}; questions fp32 by onnxruntime"
     if choice.failed:
         return Finding("precision", "WARN", found,

@@ -2,24 +2,22 @@
 
 What belongs here: which files wait, and the two runs that each of them asks for: one that hashes it, since a
 sensor's look has a minute and a dump may have 25 GB, then one that reads it. What does not: reading files
-(`refresh.py`). No clock is asked: a file is complete when two looks in a row find it with the same size and
-time of change.
+(`refresh.py`), and telling which are dumps (`pipelines/drop_files.py`). While another process builds no run is
+asked for: it would fail on the build lock, and none is asked for twice.
 """
 
 import json
-from pathlib import Path
 
 import dagster as dg
 
 from assets.partitions import DUMP_FILES
 from jobs.refresh import ingest_dumps
-from pipelines.documents.readers.multistream import is_index_name
+from pipelines.drop_files import States, drop_folder_of, look
 from pipelines.dump_files import known_dump_file, register_dump_files
+from pipelines.locking import lock_holder
 from pipelines.settings import DataFolder
 
-DUMP_ENDINGS = (".xml", ".bz2", ".gz", ".xz")
 INTERVAL_S = 120
-States = dict[str, list[int]]
 
 
 class RegisterConfig(dg.Config):
@@ -41,27 +39,16 @@ def register_dump() -> None:
     hash_dump()
 
 
-def file_states(folder: Path) -> States:
-    """Size and time of change of the dump files in a folder, by name; none when there is no folder.
-
-    A stream index is read with its dump, not as one.
-    """
-    states: States = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.suffix in DUMP_ENDINGS and path.is_file() and not is_index_name(path.name):
-            status = path.stat()
-            states[path.name] = [status.st_size, status.st_mtime_ns]
-    return states
-
-
 @dg.sensor(jobs=[register_dump, ingest_dumps], minimum_interval_seconds=INTERVAL_S,
            default_status=dg.DefaultSensorStatus.STOPPED,
            description="Reads dump files that were put into the folder drop of the data folder.")
 def drop_folder(context: dg.SensorEvaluationContext, data: dg.ResourceParam[DataFolder]) -> dg.SensorResult:
     """Ask for the next run of each complete file: the one that hashes it, then the one that reads it."""
-    folder = Path(data.root) / "drop"
+    folder = drop_folder_of(data)
     before: States = json.loads(context.cursor) if context.cursor else {}
-    now = file_states(folder)
+    now, refused = look(folder)
+    for name, why in refused.items():
+        context.log.warning(f"{folder / name} is not read: {why}")
     seen = set(context.instance.get_dynamic_partitions(str(DUMP_FILES.name)))
     requests, keys = [], []
     for name, state in now.items():
@@ -72,7 +59,7 @@ def drop_folder(context: dg.SensorEvaluationContext, data: dg.ResourceParam[Data
             requests.append(dg.RunRequest(
                 run_key=f"{name}:{state[0]}:{state[1]}", job_name=register_dump.name,
                 run_config=dg.RunConfig({hash_dump.name: RegisterConfig(path=str(folder / name))})))
-        elif file.key not in seen:
+        elif file.key not in seen and lock_holder(data) is None:
             keys.append(file.key)
             requests.append(dg.RunRequest(run_key=file.key, job_name=ingest_dumps.name, partition_key=file.key))
     added = [DUMP_FILES.build_add_request(keys)] if keys else []

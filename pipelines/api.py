@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.documents.citation import Address, parse_address, resolve, version_of
 from pipelines.documents.render import Rendering
 from pipelines.documents.tree import Document, Node
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument, shortened
 from pipelines.methods.base import BatchMethod, Filters, Request, RetrievalCorpus, Retrieved, Trace
 from pipelines.methods.options import read_options
 from pipelines.methods.reader import NO_READER, READER_OPTIONS, Reader, check_reader, make_reader, split_options
@@ -38,7 +38,7 @@ MOST_BUDGET_TOKENS = 1_000_000
 EXPORT_CHUNK_DOCUMENTS = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """What `ask` returns. `packed` is the context with the places of what it shows; not part of the JSON."""
 
@@ -55,6 +55,11 @@ class Answer:
     packed: Context
     cost_usd: float = 0.0
     fallbacks: int = 0
+
+    def __repr__(self) -> str:
+        said = "" if self.answer is None else f" answer={shortened(self.answer)!r}"
+        return (f"<Answer to {shortened(self.question)!r} by {self.method}, release {self.release}:{said} "
+                f"{len(self.evidence)} documents, {self.context_tokens} of {self.budget_tokens} tokens>")
 
     @property
     def context(self) -> str:
@@ -83,7 +88,7 @@ class Answer:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shown:
     """What an address names: the document at the release where it has that version, the node, its words."""
 
@@ -93,12 +98,18 @@ class Shown:
     node: Node
     words: Rendering
 
+    def __repr__(self) -> str:
+        return f"<Shown {self.address}, release {self.release}: {shortened(self.words.text)!r}>"
+
 
 class Corpus:
     """One release of a data folder. Instances may be shared between threads."""
 
     def __init__(self, data: DataFolder, corpus: ReleasedCorpus) -> None:
         self.data, self._corpus = data, corpus
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self.data.root}, release {self.release}>"
 
     @classmethod
     def open(cls, data: str | os.PathLike[str] | DataFolder | None = None,
@@ -129,7 +140,7 @@ class Corpus:
         """Find evidence for a question within a budget of tokens.
 
         k: units to retrieve, None for the method's default. source, titles: search only there. options: the
-        settings of method and reader (`--set`). Raises UserError for whatever of this cannot be, RunFailure
+        settings of method and reader. Raises UserError for whatever of this cannot be, RunFailure
         where a reader's model cannot be had.
         """
         return self.ask_many([question], method, budget, k, router, source, titles, reader, options)[0]
@@ -162,7 +173,7 @@ class Corpus:
             near = near_titles(self._corpus.reader, title) if reason == "no_such_title" else []
             raise UserError(f"title {title!r}", f"{found} in release {self.release}",
                             "the title of a document, or one that redirects to it",
-                            f"Near it: {'; '.join(near)}." if near else "Correct --title.")
+                            f"Near it: {'; '.join(near)}." if near else f"Correct {argument('title')}.")
 
     def unknown_words(self, question: str) -> list[str]:
         """The words of a question that no passage has, as the sparse index compares them, each once."""
@@ -247,13 +258,21 @@ def make_request(question: str, budget: int = 1000, *, k: int | None = None, rou
     # What a terminal passes on as undecodable bytes has no tokens; the rest of the question has.
     words = question.encode("utf-8", "replace").decode().strip()
     if not words:
-        raise UserError("question", "empty", "a question in words", "Give the question as the last argument.")
+        raise UserError("question", "empty", "a question in words", "Give a question in words.")
+    for name, value in (("router", router), ("reader", reader)):
+        if not isinstance(value, str):
+            raise UserError(name, repr(value), f"the name of a {name}, as a text", f"Correct {argument(name)}.")
+    if isinstance(titles, str) or not all(isinstance(title, str) for title in titles):
+        raise UserError("titles", shortened(repr(titles)), "a list of titles", f"Correct {argument('title')}.")
+    if not isinstance(options or {}, Mapping):
+        raise UserError("options", shortened(repr(options)), "values by the name of their option",
+                        f"Correct {argument('set')}.")
     _check_number("budget", budget, 1, MOST_BUDGET_TOKENS)
     if k is not None:
         _check_number("k", k, 0, MOST_K)
     if source is not None and source not in SOURCES:
         raise UserError(f"source {source!r}", "no such source", f"one of {', '.join(SOURCES)}",
-                        "Correct --source.")
+                        f"Correct {argument('source')}.")
     check_router(router)
     check_reader(reader)
     return Request(words, budget, k, Filters(source, tuple(titles)), router,
@@ -262,7 +281,8 @@ def make_request(question: str, budget: int = 1000, *, k: int | None = None, rou
 
 def _check_number(name: str, value: int, lowest: int, highest: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise UserError(name, repr(value), f"a whole number from {lowest} to {highest}", f"Correct --{name}.")
+        raise UserError(name, repr(value), f"a whole number from {lowest} to {highest}",
+                        f"Correct {argument(name)}.")
 
 
 def _option_text(value: object) -> str:

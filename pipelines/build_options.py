@@ -10,7 +10,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
-from pipelines.errors import RunFailure
+from pipelines.errors import RunFailure, argument
 from pipelines.settings import DataFolder, Profile
 
 
@@ -21,11 +21,12 @@ class BuildOptions(BaseModel):
 
     namespaces: tuple[int, ...] | None = Field(None, description="Namespaces that become documents")
 
+    tolerances: dict[str, float] = Field({}, description="Rule → share of rows that may break it")
+
     def apply(self, profile: Profile) -> Profile:
         """The profile with these choices in it."""
-        if self.namespaces is None:
-            return profile
-        return profile.model_copy(update={"namespaces": self.namespaces})
+        chosen = {} if self.namespaces is None else {"namespaces": self.namespaces}
+        return profile.model_copy(update={**chosen, "tolerances": self.tolerances})
 
 
 def load_build_options(data: DataFolder) -> BuildOptions:
@@ -36,8 +37,9 @@ def load_build_options(data: DataFolder) -> BuildOptions:
     except FileNotFoundError:
         return BuildOptions()
     except (ValueError, ValidationError) as error:
-        raise RunFailure(path, "no valid build options", "JSON with namespaces",
-                         "Remove the file and build again with --namespaces.") from error
+        raise RunFailure(path, "no valid build options", "JSON with namespaces and tolerances",
+                         f"Remove the file and build again with {argument('namespaces')} and "
+                         f"{argument('tolerate')} as they were.") from error
 
 
 def save_build_options(data: DataFolder, options: BuildOptions) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pipelines import files
 from pipelines.documents.readers.multistream import index_beside
-from pipelines.errors import EspalierError, UserError, UserErrors
+from pipelines.errors import EspalierError, UserError, UserErrors, argument
 from pipelines.locking import short_lock
 from pipelines.settings import DataFolder
 
@@ -103,7 +103,7 @@ class _Missing(UserError):
 
 
 def _faults(errors: Sequence[UserError]) -> UserError:
-    return errors[0] if len(errors) == 1 else UserErrors("dump files", errors, "Correct --wikipedia.")
+    return errors[0] if len(errors) == 1 else UserErrors("dump files", errors, f"Correct {argument('wikipedia')}.")
 
 
 def _remember(data: DataFolder, chosen: dict[str, DumpFile]) -> list[DumpFile]:
@@ -144,7 +144,7 @@ def _described(paths: Iterable[str | Path],
 
 def _describe(given: str, unchanged: dict[tuple[str, int, int], DumpFile]) -> DumpFile:
     if not given:
-        raise _Missing("a dump file", "an empty name", "the path of a file", "Correct --wikipedia.")
+        raise _Missing("a dump file", "an empty name", "the path of a file", f"Correct {argument('wikipedia')}.")
     path = Path(given).expanduser().absolute()
     subject = f"dump {os.fsencode(path).decode(errors='backslashreplace')}"
     expected = "a dump file (.xml, .bz2, .gz, .xz)"

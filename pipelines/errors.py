@@ -2,34 +2,80 @@
 
 What belongs here: the exception types that the CLI prints as one clear line, and nothing that raises
 them. `UserError` is the user's input (exit code 2); `RunFailure` is a failure of a run (exit code 1).
+
+The library and the command line raise the same errors. What the user has to change is an argument to one and an
+option to the other: a message names it by `argument`, and is put into words for its reader.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 NAMED_ERRORS = 3
 """Of many errors the message of all has the first ones; the command line prints each on a line of its own."""
+
+_ARGUMENT = re.compile("\0([a-z-]+)\0([^\0]*)\0")
+_PYTHON_NAMES = {"title": "titles", "set": "options"}
+"""Arguments of the library whose option has another name."""
+_FLAGS = ("salvage", "full-snapshot")
+
+
+def argument(name: str, value: str = "") -> str:
+    """An argument in the text of an error, by the name of its option: `--budget` there, `budget=` in Python.
+
+    value: shown behind it; in capitals it stands for any, and Python leaves it out. Of `set` it is KEY=VALUE.
+    """
+    return f"\0{name}\0{value}\0"
+
+
+def _option(name: str, value: str) -> str:
+    return f"--{name} {value}".rstrip()
+
+
+def _keyword(name: str, value: str) -> str:
+    keyword = f"{_PYTHON_NAMES.get(name, name.replace('-', '_'))}="
+    if name in _FLAGS:
+        return f"{keyword}True"
+    if name == "set" and value:
+        key, _, setting = value.partition("=")
+        return f"{keyword}{{{key!r}: {setting if setting.isupper() else repr(setting)}}}"
+    return keyword if not value or value.isupper() else f"{keyword}{value!r}"
+
+
+def _spoken(text: str, speak: Callable[[str, str], str]) -> str:
+    return _ARGUMENT.sub(lambda found: speak(found[1], found[2]), text)
 
 
 class EspalierError(Exception):
     """An error with the four parts that a user needs to act on it.
 
     subject: what it is about, with its name or path. found: what was met. expected: what should have
-    been there. next_step: what to do now.
+    been there. next_step: what to do now. They name arguments as Python does; `as_command_line` is for the shell.
     """
 
     exit_code = 1
 
     def __init__(self, subject: str, found: str, expected: str, next_step: str) -> None:
-        self.subject, self.found, self.expected, self.next_step = subject, found, expected, next_step
-        super().__init__(f"{subject}: {found}; expected {expected}. {next_step}")
+        self.parts = subject, found, expected, next_step
+        self.subject, self.found, self.expected, self.next_step = (_spoken(part, _keyword) for part in self.parts)
+        super().__init__(_joined(self.subject, self.found, self.expected, self.next_step))
+
+    def as_command_line(self) -> EspalierError:
+        """The same error, its arguments named as options."""
+        said = type(self).__new__(type(self))
+        EspalierError.__init__(said, *(_spoken(part, _option) for part in self.parts))
+        return said
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
         # The default would call the class with the one joined message: Spark and Ray pickle errors.
-        return type(self), (self.subject, self.found, self.expected, self.next_step)
+        return type(self), self.parts
+
+
+def _joined(subject: str, found: str, expected: str, next_step: str) -> str:
+    return f"{subject}: {found}; expected {expected}. {next_step}"
 
 
 class UserError(EspalierError):
@@ -45,12 +91,12 @@ class UserErrors(UserError):
         self.errors = tuple(errors)
         first = self.errors[:NAMED_ERRORS]
         more = f"; and {len(errors) - NAMED_ERRORS} more" if len(errors) > NAMED_ERRORS else ""
-        super().__init__(f"{len(errors)} {subject}", "; ".join(f"{e.subject}: {e.found}" for e in first) + more,
-                         "; ".join(dict.fromkeys(error.expected for error in first)), next_step)
+        super().__init__(f"{len(errors)} {subject}", "; ".join(f"{e.parts[0]}: {e.parts[1]}" for e in first) + more,
+                         "; ".join(dict.fromkeys(error.parts[2] for error in first)), next_step)
         self._plural = subject
 
     def __reduce__(self) -> Any:
-        return type(self), (self._plural, self.errors, self.next_step)
+        return type(self), (self._plural, self.errors, self.parts[3])
 
 
 class RunFailure(EspalierError):
@@ -70,6 +116,12 @@ def place_failure(error: OSError) -> RunFailure | None:
     return RunFailure(f"file {error.filename}" if error.filename else "output", str(error.strerror),
                       "a place that can be written, with room",
                       "Free space, mend its permissions, or choose another place.")
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text on one line, cut behind `most` characters: what a `repr` quotes."""
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[:most - 1]}…"
 
 
 def one_line(text: str) -> str:

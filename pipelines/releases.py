@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines import files
 from pipelines.deletion_vectors import deletion_vectors
-from pipelines.errors import EspalierError, RunFailure, UserError
+from pipelines.errors import EspalierError, RunFailure, UserError, argument
 from pipelines.locking import short_lock
 from pipelines.settings import DataFolder
 
@@ -66,6 +66,8 @@ def release_numbers(data: DataFolder) -> list[int]:
 
 def read_release(data: DataFolder, number: int) -> Release:
     """The release of that number. Raises UserError when there is none, RunFailure when it is damaged."""
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UserError("release", repr(number), "the number of a release", f"Correct {argument('release')}.")
     path = _file(data, number)
     try:
         release = Release.model_validate(files.read_json(path))

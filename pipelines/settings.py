@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 
 DATA_VARIABLE = "ESPALIER_DATA"
 PROFILE_VARIABLE = "ESPALIER_PROFILE"
@@ -43,6 +43,8 @@ class Profile(BaseModel):
     arrow_batch_rows: int = Field(64, description="Rows of an Arrow batch given to a Python worker")
     passage_words: int = Field(100, description="A passage closes before it exceeds this many words")
     namespaces: tuple[int, ...] = Field((0,), description="Namespaces that become documents")
+    tolerances: dict[str, float] = Field({}, description="Rule → share of a table's rows that may break it, where "
+                                                        "that is more than the rule itself allows")
     encoder: str = Field(ENCODER_NAME, description="Sentence encoder")
     encoder_precision: Precision = Field("auto", description="Of documents' vectors: auto, fp32 or bf16; "
                                                             "ESPALIER_ENCODER_PRECISION overrides it")
@@ -72,7 +74,7 @@ def profile_by_name(name: str | None = None) -> Profile:
     name = name or os.environ.get(PROFILE_VARIABLE) or "fast"
     if name not in PROFILES:
         raise UserError(f"profile {name!r}", "no such profile", f"one of {', '.join(PROFILES)}",
-                        f"Set --profile or {PROFILE_VARIABLE} to one of them.")
+                        f"Set {argument('profile')} or {PROFILE_VARIABLE} to one of them.")
     precision = os.environ.get(PRECISION_VARIABLE)
     if not precision:
         return PROFILES[name]
@@ -95,18 +97,18 @@ class DataFolder:
         chosen = os.fspath(root) if root is not None else os.environ.get(DATA_VARIABLE, "")
         if not chosen:
             raise UserError("data folder", "none given", "a folder for tables and indexes",
-                            f"Pass --data DIR or set {DATA_VARIABLE}.")
+                            f"Pass {argument('data', 'DIR')} or set {DATA_VARIABLE}.")
         if escape := re.search("%[0-9A-Fa-f]{2}", chosen):
             # delta-rs takes paths for addresses and would look for the decoded one.
             raise UserError(f"data folder {chosen}", f"{escape[0]} in its path", "a path without percent escapes",
-                            "Rename the folder, or choose another --data.")
+                            f"Rename the folder, or choose another {argument('data')}.")
         if "://" not in chosen:
             chosen = str(Path(chosen).expanduser().absolute())
         state = os.environ.get(STATE_VARIABLE)
         # MLflow's store would end at the first, delta-rs takes the second for a slash.
         if odd := re.search(r"[?\\\0]", chosen + (state or "")):
             raise UserError(f"data folder {chosen!r}", f"{odd[0]!r} in its path or in {STATE_VARIABLE}",
-                            "a path without it", "Rename the folder, or choose another --data.")
+                            "a path without it", f"Rename the folder, or choose another {argument('data')}.")
         if state is None and "://" in chosen:
             raise UserError(f"data folder {chosen}", f"no {STATE_VARIABLE}", "a local folder for state",
                             f"Set {STATE_VARIABLE}: lock, run history and mapped indexes must be local.")
@@ -118,7 +120,7 @@ class DataFolder:
             self.state.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"data folder {self.root}", f"{self.state}: {error.strerror or error}",
-                            "a folder that can be written", f"Correct --data, {DATA_VARIABLE} or "
+                            "a folder that can be written", f"Correct {argument('data')}, {DATA_VARIABLE} or "
                             f"{STATE_VARIABLE}.") from error
         return self.state
 

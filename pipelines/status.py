@@ -16,6 +16,7 @@ from typing import Any
 from pipelines import files
 from pipelines.build_options import load_build_options
 from pipelines.deletion_vectors import live_rows
+from pipelines.drop_files import DropFile, waiting_drops
 from pipelines.dump_files import REFUSED, registered_dump_files
 from pipelines.errors import EspalierError
 from pipelines.locking import Holder, lock_holder
@@ -51,6 +52,8 @@ class Status:
     """Why a build would publish another release though no table is due: other settings; else None."""
     tables: list[TableStatus]
     pending_files: list[str]
+    drop: list[DropFile]
+    """Files in the drop folder that are not read: those that wait, are being written, or are refused."""
     refused_files: dict[str, str]
     """Dump files that a build could not read, by path: why. They stay out until they are handed in again."""
     lock: Holder | None
@@ -69,6 +72,7 @@ class Status:
             "stale": [table.name for table in self.tables if table.stale],
             "pending_files": self.pending_files,
             "refused_files": self.refused_files,
+            "drop": [asdict(file) for file in self.drop],
             "lock": asdict(self.lock) if self.lock else None,
             "disk": {"folder_bytes": self.folder_bytes, "free_bytes": self.free_bytes},
         }
@@ -87,10 +91,13 @@ def read_status(data: DataFolder) -> Status:
     profile = load_build_options(data).apply(profile_by_name())
     tables = [_table_status(data, name, versions, pinned.get(name), profile) for name in versions]
     pending, refused = waiting_files(data)
+    drop = waiting_drops(data, _read(data), refused)
+    dropped = {file.path for file in drop}
     return Status(
         root=data.root, release=release, release_fault=fault,
         release_stale=release_difference(release, profile) if release else None, tables=tables,
-        pending_files=pending, refused_files=refused, lock=lock_holder(data),
+        pending_files=[path for path in pending if path not in dropped], drop=drop,
+        refused_files={path: why for path, why in refused.items() if path not in dropped}, lock=lock_holder(data),
         folder_bytes=folder_size_bytes(data.root),
         free_bytes=shutil.disk_usage(_existing(data.state)).free)
 
@@ -98,15 +105,20 @@ def read_status(data: DataFolder) -> Status:
 def waiting_files(data: DataFolder) -> tuple[list[str], dict[str, str]]:
     """Dump files that were handed in and are not in `dump_files`: those that wait, and why others were refused."""
     registered = registered_dump_files(data)
-    reader = TableReader(data)
-    read = {row["sha256"] for row in reader.rows("dump_files", ("sha256",))
-            } if table_exists(data, "dump_files") else set()
+    reader, read = TableReader(data), _read(data)
     unread = {file.key: file.path for file in registered.values() if file.sha256 not in read}
     if not unread or not table_exists(data, "rejects"):
         return list(unread.values()), {}
     rows = reader.rows("rejects", ("source_ref", "detail"), f"reason = {sql_text(REFUSED)}")
     refused = {unread[row["source_ref"]]: row["detail"] for row in rows if row["source_ref"] in unread}
     return [path for path in unread.values() if path not in refused], refused
+
+
+def _read(data: DataFolder) -> set[str]:
+    """SHA-256 of the dump files that were read."""
+    if not table_exists(data, "dump_files"):
+        return set()
+    return {row["sha256"] for row in TableReader(data).rows("dump_files", ("sha256",))}
 
 
 def _table_status(data: DataFolder, name: str, versions: dict[str, int], released: int | None,

@@ -20,7 +20,7 @@ from pipelines.documents.readers.multistream import Borders, split_borders
 from pipelines.documents.readers.namespaces import is_language
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.dump_files import DumpFile
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.schemas import PAGES, arrow_type
 from pipelines.storage import bucket_of
 
@@ -68,11 +68,11 @@ def wiki_of(file: DumpFile, wiki: str | None) -> SiteInfo:
     name = wiki or info.wiki
     if name is None:
         raise UserError(f"dump {file.path}", "it does not name its wiki (no <dbname> in <siteinfo>)",
-                        "a database name such as enwiki", "Name it with --wiki NAME.")
+                        "a database name such as enwiki", f"Name it with {argument('wiki', 'NAME')}.")
     if not WIKI_NAME.fullmatch(name):
         raise UserError(f"dump {file.path}", f"the wiki name {name!r}",
                         "a database name of letters, digits, _ and -, such as enwiki",
-                        "Name it with --wiki NAME.")
+                        f"Name it with {argument('wiki', 'NAME')}.")
     prefix = name.removesuffix("wiki").replace("_", "-")
     language = info.language or (prefix if is_language(prefix) else "")
     return replace(info, wiki=name, language=language)
@@ -132,7 +132,7 @@ def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int,
                 yield _batch(rows)
                 rows, n_bytes = [], 0
     except DumpError as error:
-        why = [error.found, error.expected, error.next_step]
+        why = list(error.parts[1:])
         if error.offset is None:
             # The driver has opened the file: what keeps a task from it is the machine that the task runs on.
             why[0] += f" (on worker {socket.gethostname()})"

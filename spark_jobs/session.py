@@ -87,7 +87,7 @@ def get_spark(profile: Profile, data: DataFolder | None = None, app_name: str = 
         raise RunFailure(
             f"Spark master {master}" if not _is_local(master) else "Spark", cause_line(str(error)),
             f"a session that starts, with memory for it and room in {tempfile.gettempdir()}",
-            "Remove the cause and run again (--debug: the whole trace).") from error
+            "Remove the cause and run again (espalier --debug: the whole trace).") from error
     if not _is_local(str(session.sparkContext.master)):
         try:
             check_workers(session, profile, data)

@@ -284,8 +284,8 @@ def _explained(name: str) -> Iterator[None]:
         raise
     except (PySparkException, Py4JJavaError) as error:
         raise RunFailure(f"table {name}", cause_line(str(error)), "rows that Spark can make and Delta accepts",
-                         "Nothing was committed. Remove the cause and run again (--debug: the whole trace)."
-                         ) from error
+                         "Nothing was committed. Remove the cause and run again (espalier --debug: the whole "
+                         "trace).") from error
 
 
 def cause_line(trace: str) -> str:

@@ -8,8 +8,11 @@ What belongs here: that one repair, on MLflow's own tables. What does not: every
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pipelines import files
 from pipelines.errors import RunFailure
@@ -38,11 +41,42 @@ def follow_move(data: DataFolder) -> None:
         raise store_failure(data, error) from error
 
 
+def artifacts_uri(data: DataFolder) -> str:
+    """The address under which the artifacts of all experiments lie: in the data folder."""
+    folder = data.mlflow_artifacts
+    return folder if files.is_remote(folder) else Path(folder).as_uri()
+
+
 def store_failure(data: DataFolder, error: BaseException) -> RunFailure:
     """The error of a store that cannot be read or written."""
     return RunFailure(f"MLflow's store {data.mlflow_uri}", f"{type(error).__name__}: {error}".splitlines()[0],
                       "a store that MLflow can read and write",
                       "Mend its permissions or restore it, or move it away: a new one is made.")
+
+
+def _bring_in(connection: Any, artifacts: Path) -> None:
+    """Let the default experiment keep its artifacts in the data folder, those of its runs so far among them.
+
+    MLflow makes it with the store, in the folder mlruns of wherever the process was started.
+    """
+    import sqlite3
+
+    row = connection.execute("SELECT artifact_location FROM experiments WHERE experiment_id = 0").fetchone()
+    old, new = row and row[0], f"{artifacts.as_uri()}/0"
+    if not old or f"/{artifacts.name}/" in old:
+        return
+    address = urlsplit(old)
+    source = Path(unquote(address.path)) if address.scheme in ("file", "") else None
+    if source is not None and source.is_dir() and any(source.iterdir()):
+        shutil.copytree(source, artifacts / "0", dirs_exist_ok=True)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return  # A store that is only read takes no new run.
+    connection.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (new,))
+    connection.execute("UPDATE runs SET artifact_uri = ? || substr(artifact_uri, ?) WHERE experiment_id = 0 "
+                       "AND substr(artifact_uri, 1, ?) = ?", (new, len(old) + 1, len(old) + 1, f"{old}/"))
+    connection.execute("COMMIT")
 
 
 def _rewrite(store: Path, artifacts: Path) -> None:
@@ -56,6 +90,7 @@ def _rewrite(store: Path, artifacts: Path) -> None:
         if _ADDRESSES[0] not in columns:
             return
         found = [row[0] for row in connection.execute("SELECT artifact_location FROM experiments")]
+        _bring_in(connection, artifacts)
         elsewhere = {address[:address.rindex(inner)] + inner[:-1] for address in found
                      if address and address.startswith("file:") and inner in address} - {here}
         if not elsewhere:

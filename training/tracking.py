@@ -22,7 +22,7 @@ from typing import Any
 
 from pipelines.evaluation.datasets import QuestionSet
 from pipelines.settings import DataFolder
-from training.moved_store import follow_move, store_failure
+from training.moved_store import artifacts_uri, follow_move, store_failure
 
 EXPERIMENT_PREFIX = "evaluation"
 PARAM_LIMIT = 5_000
@@ -57,9 +57,7 @@ class Tracker:
         experiment = self._client.get_experiment_by_name(name)
         if experiment is not None:
             return str(experiment.experiment_id)
-        location = self._data.mlflow_artifacts
-        if "://" not in location:
-            location = Path(location).as_uri()
+        location = artifacts_uri(self._data)
         folder = dataset if self._prefix == EXPERIMENT_PREFIX else name
         return str(self._client.create_experiment(name, artifact_location=f"{location}/{folder}"))
 
@@ -231,6 +229,8 @@ def open_client(data: DataFolder) -> Any:
     mlflow.set_tracking_uri(data.mlflow_uri)
     with _store_failures(data):
         follow_move(data)
+        # Read when a store is first opened: the place of its default experiment, else ./mlruns.
+        os.environ["_MLFLOW_SERVER_ARTIFACT_ROOT"] = artifacts_uri(data)
         return mlflow.MlflowClient(data.mlflow_uri)
 
 

@@ -96,6 +96,11 @@ def rule_names(table: str) -> tuple[str, ...]:
     return (*derived, *(rule.name for rule in TABLE_RULES[table].rules))
 
 
+def tolerant_rules() -> list[str]:
+    """The rules whose tolerance may be raised: those about text. A broken key or relation serves nobody."""
+    return [rule.name for table in TABLE_RULES.values() for rule in table.rules if rule.tolerance]
+
+
 def rule_meaning(table: str, name: str) -> str:
     """What a rule of a table says, as shown beside the check."""
     if name == ROWS_RULE:

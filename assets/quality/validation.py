@@ -43,22 +43,28 @@ KEPT_RESULTS = 5
 
 @dataclass(frozen=True)
 class RuleResult:
-    """Whether a rule holds. rows: failing rows, key columns first and then what was found (at most 20)."""
+    """Whether a rule holds. rows: failing rows, key columns first and then what was found (at most 20).
+
+    tolerance: the share of the rows that may break it.
+    """
 
     rule: str
     passed: bool
     n_rows: int
     n_failing: int
     rows: list[dict[str, Any]]
+    tolerance: float = 0.0
 
 
-def passed_before(data: DataFolder, table: str, versions: Mapping[str, int]) -> list[RuleResult] | None:
+def passed_before(data: DataFolder, table: str, versions: Mapping[str, int],
+                  tolerances: Mapping[str, float]) -> list[RuleResult] | None:
     """The results of the last check of a table, if it passed and nothing that it read has changed since."""
     try:
         seen = files.read_json(_record(data, table))
     except (FileNotFoundError, ValueError):
         return None
-    if seen["rules_sha256"] != rules_sha256(table) or seen["versions"] != _pinned(table, versions):
+    if seen["rules_sha256"] != rules_sha256(table) or seen["versions"] != _pinned(table, versions) \
+            or seen.get("tolerances", {}) != tolerances:
         return None
     return [RuleResult(**result) for result in seen["results"]]
 
@@ -72,13 +78,13 @@ def check_table(table: str, candidate: Candidate) -> list[RuleResult]:
 
     frame = fault_frame(table, candidate).persist()
     try:
-        results = _validate(candidate.data, table, frame)
+        results = _validate(candidate.data, table, frame, candidate.profile.tolerances)
     finally:
         frame.unpersist()
     if all(result.passed for result in results):
         files.write_json(_record(candidate.data, table), {
             "rules_sha256": rules_sha256(table), "versions": _pinned(table, candidate.versions),
-            "results": [asdict(result) for result in results]})
+            "tolerances": candidate.profile.tolerances, "results": [asdict(result) for result in results]})
     return results
 
 
@@ -97,8 +103,8 @@ def data_docs_folder(data: DataFolder) -> Path:
     return data.state / "data_docs" if files.is_remote(data.root) else Path(data.data_docs)
 
 
-def _validate(data: DataFolder, table: str, frame: Any) -> list[RuleResult]:
-    suite = build_suite(table, _spared_shares(table, frame))
+def _validate(data: DataFolder, table: str, frame: Any, tolerances: Mapping[str, float]) -> list[RuleResult]:
+    suite = build_suite(table, _most(_spared_shares(table, frame), tolerances))
     if frame.count() <= JUDGED_HERE:
         rows = frame.toPandas().astype(object)
         return validate(data, table, suite, TABLES[table].key, rule_names(table),
@@ -140,6 +146,11 @@ def _spared_shares(table: str, frame: Any) -> dict[str, float]:
     return shares
 
 
+def _most(*shares: Mapping[str, float]) -> dict[str, float]:
+    rules = {rule for each in shares for rule in each}
+    return {rule: max(each.get(rule, 0.0) for each in shares) for rule in rules}
+
+
 def build_suite(table: str, spared: Mapping[str, float] | None = None) -> Any:
     """The `ExpectationSuite` of a table: emptiness and key from its schema, the rest from its rules.
 
@@ -175,7 +186,8 @@ def _rule_result(rule: str, key: Sequence[str], outcome: Any) -> RuleResult:
             for row in (found.get("unexpected_index_list") or [])[:NAMED_ROWS]]
     # Sums over an empty table are null.
     n_rows, n_failing = int(found["element_count"] or 0), int(found["unexpected_count"] or 0)
-    return RuleResult(rule, outcome.success, n_rows, n_failing, rows)
+    tolerance = round(1 - outcome.expectation_config.kwargs.get("mostly", 1.0), 9)
+    return RuleResult(rule, outcome.success, n_rows, n_failing, rows, tolerance)
 
 
 def great_expectations() -> Any:

@@ -38,6 +38,9 @@ def add_parser(subparsers: Any) -> None:
                         help="take the whole pages before the cut of a damaged file")
     parser.add_argument("--namespaces", metavar="NUMBER", nargs="+", type=int,
                         help="namespaces that become documents (0: articles); kept for later builds")
+    parser.add_argument("--tolerate", metavar="RULE=SHARE", nargs="+", default=[], action="extend",
+                        help="publish although this share of rows breaks a rule about text, as "
+                             "no_markup_residue=0.01; kept for later builds")
     parser.add_argument("--profile", choices=("fast", "full"),
                         help="fast: one laptop; full: a cluster. Without it ESPALIER_PROFILE, else fast")
 
@@ -52,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     request = BuildRequest(
         wikipedia=tuple(args.wikipedia), wiki=args.wiki, full_snapshot=args.full_snapshot,
         salvage=args.salvage, namespaces=tuple(args.namespaces) if args.namespaces else None,
-        profile=args.profile)
+        profile=args.profile, tolerate=_shares(args.tolerate))
     if args.debug:
         summary = build(data, request, Progress(sys.stderr))
     else:
@@ -64,6 +67,21 @@ def run(args: argparse.Namespace) -> int:
                 raise
     print_summary(summary)
     return 0
+
+
+def _shares(texts: list[str]) -> dict[str, float]:
+    """Rule → share. Raises UserError for what is no rule with a number."""
+    from pipelines.errors import UserError
+
+    shares = {}
+    for text in texts:
+        rule, _, share = text.partition("=")
+        try:
+            shares[rule] = float(share)
+        except ValueError:
+            raise UserError(f"--tolerate {text!r}", "no rule with a share", "as no_markup_residue=0.01",
+                            "Correct --tolerate.") from None
+    return shares
 
 
 def print_summary(summary: BuildSummary) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.arguments import add_data_argument
 
 if TYPE_CHECKING:
+    from jobs.runs import History
     from pipelines.status import Status
 
 EXAMPLES = """examples:
@@ -31,7 +32,9 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the status. Raises UserError for a folder that is missing."""
     import os
+    from dataclasses import asdict
 
+    from jobs.runs import read_history
     from pipelines.errors import UserError
     from pipelines.files import is_remote
     from pipelines.settings import DataFolder
@@ -41,15 +44,15 @@ def run(args: argparse.Namespace) -> int:
     if not is_remote(data.root) and not os.path.isdir(data.root):
         raise UserError(f"data folder {data.root}", "no such folder", "a folder that a build has made",
                         f"Run espalier build --data {data.root} --wikipedia FILE.")
-    status = read_status(data)
+    status, history = read_status(data), read_history(data)
     if args.json:
-        print(json.dumps(status.to_json(), indent=1, ensure_ascii=False))
+        print(json.dumps({**status.to_json(), **asdict(history)}, indent=1, ensure_ascii=False))
     else:
-        print_status(status)
+        print_status(status, history)
     return 0
 
 
-def print_status(status: Status) -> None:
+def print_status(status: Status, history: History) -> None:
     """The status for people."""
     print(f"data     {status.root}")
     release = status.release
@@ -62,11 +65,25 @@ def print_status(status: Status) -> None:
         print(f"         stale: {status.release_stale}")
     lock = status.lock
     print(f"build    {f'process {lock.pid} since {lock.started_at}' if lock else 'none runs'}")
+    for run in history.runs:
+        took = "" if run.seconds is None else f", {run.seconds:.0f} s"
+        print(f"run      {run.job} {run.result}, {run.started_at or 'not started'}{took}, {run.run_id[:8]}")
+        for check in run.failed_checks:
+            print(f"         check {check.table}: {check.told}")
+        if run.error and not run.failed_checks:
+            print(f"         {run.error}")
     size = "on an object store" if status.folder_bytes is None else _size(status.folder_bytes)
     print(f"disk     {size}, {_size(status.free_bytes)} free")
-    print(f"pending  {', '.join(status.pending_files) or 'no dump file waits'}")
+    if not status.pending_files and not status.drop:
+        print("pending  no dump file waits")
+    for path in status.pending_files:
+        print(f"pending  {shown(path)}: run espalier build --data {status.root} --wikipedia FILE with it")
+    reading = "its sensor drop_folder reads it" if history.sensor_is_on else \
+        "the sensor drop_folder is off: switch it on in make ui, or name the file to espalier build --wikipedia"
+    for file in status.drop:
+        print(f"drop     {shown(file.path)} {file.state}: {file.why or reading}")
     for path, reason in status.refused_files.items():
-        print(f"refused  {path}: {reason}")
+        print(f"refused  {shown(path)}: {reason}")
     if status.tables:
         print(f"\n{'table':<12} {'version':>7} {'released':>8} {'rows':>12} {'size':>10}  state")
     for table in status.tables:
@@ -74,6 +91,11 @@ def print_status(status: Status) -> None:
         state = f"stale: {table.stale}" if table.stale else "up to date"
         print(f"{table.name:<12} {table.version:>7} {released:>8} {table.rows:>12,} "
               f"{_size(table.size_bytes):>10}  {state}")
+
+
+def shown(path: str) -> str:
+    """A path on one line: control characters and what is no text are escaped."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in path)
 
 
 def _size(n_bytes: int) -> str:

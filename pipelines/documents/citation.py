@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pipelines.documents.blocks import ROW_TAG, block_ids, row_members
 from pipelines.documents.render import Range, Rendering, merge_ranges, render_plain, whole
 from pipelines.documents.tree import Document, Node
-from pipelines.errors import UserError
+from pipelines.errors import UserError, shortened
 
 _ADDRESS = re.compile(
     r"(?P<doc_id>[^\s:@#/]+:[^\s:@#/]+)"
@@ -57,13 +57,16 @@ class Address:
         return self.version in (None, version_of(document))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Citation:
     """An address and the words that stand there."""
 
     uri: str
     quote: str
     path: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"<Citation {self.uri} {shortened(self.quote)!r}>"
 
 
 def version_of(document: Document) -> str:
@@ -73,7 +76,7 @@ def version_of(document: Document) -> str:
 
 def parse_address(text: str) -> Address:
     """Read a document id or a citation. Raises UserError for anything else."""
-    match = _ADDRESS.fullmatch(text.strip())
+    match = _ADDRESS.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         raise UserError(f"address {text!r}", "not readable", GRAMMAR,
                         "Copy it from the `citations` of an answer, or give a document id such as enwiki:12.")

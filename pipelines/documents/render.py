@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from pipelines.documents.blocks import CELL_SEPARATOR, ITEM_TAGS, ROW_TAG, block_ids, row_members
 from pipelines.documents.tree import Document, Node
+from pipelines.errors import shortened
 
 Range = tuple[int, int, int]
 """(node_id, begin, end): characters of a node's own text, in code points; (id, 0, len(text)) is all of it."""
@@ -36,12 +37,15 @@ class Part(NamedTuple):
     node_begin: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rendering:
     """A text and which characters of which nodes it shows, in the order of the text."""
 
     text: str
     parts: tuple[Part, ...]
+
+    def __repr__(self) -> str:
+        return f"<Rendering {shortened(self.text)!r}, {len(self.parts)} parts>"
 
 
 class _Writer:

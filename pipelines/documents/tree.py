@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from pipelines.errors import shortened
+
 ROOT_TAG = "document"
 SECTION_TAG = "section"
 STRUCTURE_TAGS = frozenset({ROOT_TAG, SECTION_TAG})
@@ -65,6 +67,9 @@ class Node(NamedTuple):
     begin: int
     end: int
 
+    def __repr__(self) -> str:
+        return f"<Node {self.node_id} {self.tag} {shortened(self.text)!r}>"
+
     @property
     def is_structure(self) -> bool:
         return self.kind == "structure"
@@ -88,6 +93,9 @@ class Document:
         self._ids_by_path: dict[tuple[int, ...], int] | None = None
         if check:
             check_tree(doc_id, self.nodes)
+
+    def __repr__(self) -> str:
+        return f"<Document {self.doc_id} {shortened(self.title)!r}, {len(self)} nodes>"
 
     @property
     def title(self) -> str:

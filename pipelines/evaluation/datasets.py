@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.evaluation.normalise import normalise_quote
 
 Split = Literal["train", "dev", "test"]
@@ -82,7 +82,7 @@ class BadLine:
     sample: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuestionSet:
     """A named set of questions, all from people or all generated from trees: figures on them never mix.
 
@@ -96,6 +96,9 @@ class QuestionSet:
     """Fields that the format does not have, with the number of lines that carry them; they are not used."""
     bad_lines: tuple[BadLine, ...] = ()
     """Lines of the file that hold no valid question and were left out."""
+
+    def __repr__(self) -> str:
+        return f"<QuestionSet {self.name!r}, {len(self.questions)} questions>"
 
     def __post_init__(self) -> None:
         generated = [question.question_id for question in self.questions if question.generator is not None]
@@ -162,7 +165,7 @@ def check_dataset_name(name: str) -> str:
     if not DATASET_NAME.fullmatch(name):
         raise UserError(f"dataset {name!r}", "a name with other characters",
                         "1 to 100 letters, digits, dots, dashes, underscores, the first a letter or digit",
-                        "Pass another --dataset NAME.")
+                        f"Pass another {argument('dataset', 'NAME')}.")
     return name
 
 

@@ -62,7 +62,7 @@ class RankedPiece:
     score: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """Evidence, context and cost of one question and method.
 
@@ -84,6 +84,10 @@ class Prediction:
     tokens_out: int = 0
     latency_s: float = 0.0
     cost_usd: float = 0.0
+
+    def __repr__(self) -> str:
+        return (f"<Prediction {self.question_id} by {self.method}, release {self.release}: "
+                f"{len(self.evidence)} documents, {self.context_tokens} tokens>")
 
     @classmethod
     def from_answer(cls, question_id: str, answer: Mapping[str, Any],

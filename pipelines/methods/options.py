@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.methods.base import Option
 
 _TRUTH = {"true": True, "1": True, "yes": True, "on": True,
@@ -27,7 +27,7 @@ def read_options(subject: str, known: Sequence[Option], given: Mapping[str, str]
         if name not in by_name:
             expected = f"one of {', '.join(sorted(by_name))}" if by_name else "no options at all"
             raise UserError(f"option {name!r} of {subject}", "no such option", expected,
-                            "Correct --set, or leave it out.")
+                            f"Correct {argument('set')}, or leave it out.")
     values: dict[str, Any] = {option.name: option.default for option in known}
     return values | {name: _read(subject, by_name[name], str(text)) for name, text in given.items()}
 
@@ -51,7 +51,7 @@ def _read(subject: str, option: Option, text: str) -> bool | int | float | str:
             and (option.maximum is None or value <= option.maximum))
     if not is_valid or value is None:
         raise UserError(f"option {option.name!r} of {subject}", repr(text), _expected(option, kind),
-                        f"Correct --set {option.name}=VALUE: {option.meaning}.")
+                        f"Correct {argument('set', f'{option.name}=VALUE')}: {option.meaning}.")
     return value
 
 

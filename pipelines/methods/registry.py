@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.methods.ablations import ABLATIONS
 from pipelines.methods.base import Method
 from pipelines.methods.options import read_options
@@ -80,17 +80,17 @@ def partition_names() -> list[str]:
 
 def make_method(name: str) -> Method:
     """The method of that name. Raises UserError, listing what exists, for an unknown method or switch."""
-    base, *switches = name.split(SWITCH_MARK)
+    base, *switches = name.split(SWITCH_MARK) if isinstance(name, str) else ("",)
     if base not in METHODS:
         raise UserError(f"method {name!r}", "no such method", f"one of {', '.join(method_names())}",
-                        "Correct --method.")
+                        f"Correct {argument('method')}.")
     known = {**METHODS[base].switches, **METHODS[base].ablations}
     for switch in switches:
         if switch not in known or switches.count(switch) > 1:
             own = [base, *(f"{base}{SWITCH_MARK}{other}" for other in known)]
             found = f"{switch!r} twice" if switch in known else f"{base} has no switch {switch!r}"
             raise UserError(f"method {name!r}", found,
-                            f"one of {', '.join(own)}", "Correct --method.")
+                            f"one of {', '.join(own)}", f"Correct {argument('method')}.")
     return METHODS[base].make(frozenset(switches))
 
 

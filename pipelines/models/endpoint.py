@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.models.answers import (
     ScoreAnswer,
     TextAnswer,
@@ -132,7 +132,7 @@ class Endpoint:
         if answer["scores"] is None:
             raise UserError(f"endpoint {self.address.url}", "no log-probabilities of the prompt's tokens",
                             "a server with echo and logprobs in /completions, such as vLLM",
-                            "Choose --set decode=constrained.")
+                            f"Choose {argument('set', 'decode=constrained')}.")
         values, lengths = zip(*answer["scores"], strict=True)
         return Scores(tuple(values), tuple(lengths), usage)
 
@@ -199,8 +199,8 @@ class Endpoint:
                 if not self._learn(payload, error.words):
                     raise UserError(f"endpoint {self.address.url}", f"it refuses the request: {error}",
                                     "a request that its model takes",
-                                    "Lower --budget or --set router_text_tokens where it is too long, or choose "
-                                    "another model.") from None
+                                    f"Lower {argument('budget')} or {argument('set', 'router_text_tokens=N')} "
+                                    "where it is too long, or choose another model.") from None
                 total += 1
 
     def _taken(self, payload: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ What belongs here: names. What does not: loading (`local_llm.py`, `endpoint.py`)
 
 from __future__ import annotations
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.models.llm import LanguageModel
 from pipelines.models.llm_settings import is_address, is_cache_on, parse_endpoint, settings_from_environment
 from pipelines.settings import LANGUAGE_MODEL_NAME
@@ -21,7 +21,7 @@ def check_model(name: str, local_name: str, subject: str, others: tuple[str, ...
     if not is_address(name):
         expected = ", ".join([*others, local_name, "an endpoint's URL"])
         raise UserError(f"{subject} {name!r}", f"no such {subject}", f"one of {expected}",
-                        f"Correct the {subject}.")
+                        f"Correct {argument(subject)}.")
     parse_endpoint(name)
     settings_from_environment()
     is_cache_on()

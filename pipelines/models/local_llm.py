@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipelines.errors import RunFailure, UserError
+from pipelines.errors import RunFailure, UserError, argument
 from pipelines.models.answers import LocalScores, TextAnswer
 from pipelines.models.chat_format import ChatFormat
 from pipelines.models.decoding import Decoder
@@ -143,7 +143,8 @@ class LocalModel:
         if len(ids) > most:
             raise UserError(f"prompt for {self.name}", f"{len(ids)} tokens",
                             f"at most {most} beside an output of {max_tokens}",
-                            "Lower --budget or --set router_text_tokens, or take a model with a longer context.")
+                            f"Lower {argument('budget')} or {argument('set', 'router_text_tokens=N')}, or take a "
+                            "model with a longer context.")
         return ids
 
     def _ids(self, text: str) -> list[int]:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from pipelines.documents.citation import Citation, cite
 from pipelines.documents.render import Range, Rendering, render_context, render_plain
 from pipelines.documents.tree import Document, Sentence
+from pipelines.errors import shortened
 from pipelines.methods.base import Piece
 
 MAX_SKIPS = 3
@@ -41,7 +42,7 @@ class PackingCorpus(Protocol):
         """Length of a text by the token counter."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evidence:
     """What the context shows of one document, in document order, overlaps merged.
 
@@ -53,6 +54,10 @@ class Evidence:
     citations: tuple[Citation, ...]
     text: str
     score: float
+
+    def __repr__(self) -> str:
+        return f"<Evidence {self.doc_id} {shortened(self.title)!r}, {len(self.citations)} citations: " \
+               f"{shortened(self.text)!r}>"
 
     @property
     def paths(self) -> list[list[int]]:
@@ -66,7 +71,7 @@ class Evidence:
                 "text": self.text, "score": round(self.score, 6)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Context:
     """The packed context: its text, its length, and what it shows of which documents."""
 
@@ -79,6 +84,9 @@ class Context:
     """The first piece was too large and was cut."""
     pieces: tuple[Piece, ...] = ()
     """The pieces that are shown, in the method's order: what ranking metrics rank."""
+
+    def __repr__(self) -> str:
+        return f"<Context of {self.n_tokens} tokens, {len(self.evidence)} documents: {shortened(self.text)!r}>"
 
 
 def pack(pieces: Sequence[Piece], corpus: PackingCorpus, budget_tokens: int) -> Context:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipelines.documents.tree import Document, Node, Sentence, Span, TreeError
-from pipelines.errors import RunFailure, UserError
+from pipelines.errors import RunFailure, UserError, argument
 from pipelines.methods.base import Filters, Hit
 from pipelines.models.encoder import Encoder, load_encoder
 from pipelines.models.tokens import TokenCounter, load_token_counter
@@ -62,6 +62,9 @@ class ReleasedCorpus:
         self._hits: _Recent[Hit] = _Recent(KEPT_UNITS)
         self._titled: _Recent[Resolved] = _Recent(KEPT_TITLES)
         self._vectors: _Recent[NDArray[np.float32]] = _Recent(KEPT_VECTORS)
+
+    def __repr__(self) -> str:
+        return f"<ReleasedCorpus {self.data.root}, release {self.release.number}>"
 
     @classmethod
     def open(cls, data: DataFolder | str, release: int | None = None) -> ReleasedCorpus:
@@ -135,7 +138,7 @@ class ReleasedCorpus:
     def _restriction(self, filters: Filters) -> dict[str, Any]:
         if filters.source is not None and filters.source not in SOURCES:
             raise UserError(f"source {filters.source!r}", "no such kind of corpus",
-                            f"one of {', '.join(SOURCES)}", "Correct --source or leave it out.")
+                            f"one of {', '.join(SOURCES)}", f"Correct {argument('source')} or leave it out.")
         doc_ids = list(filters.doc_ids) or None
         if filters.titles:
             titled = self.doc_ids(filters.titles)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.evaluation.datasets import Question
 
 COLUMNS = ("id", "text", "title")
@@ -86,7 +86,7 @@ def _opened(path: str | Path) -> Iterator[gzip.GzipFile | BinaryIO]:
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise UserError(f"passages file {path}", "a folder, pipe or device", "a file",
-                            "Correct --passages.")
+                            f"Correct {argument('passages')}.")
         with open(path, "rb") as stream:
             is_gzip = stream.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
             stream.seek(0)

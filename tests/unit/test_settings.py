@@ -56,7 +56,7 @@ def test_data_folder_from_argument_or_environment(monkeypatch: pytest.MonkeyPatc
 
 def test_no_data_folder_names_the_option_and_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ESPALIER_DATA", raising=False)
-    with pytest.raises(UserError, match=r"--data DIR or set ESPALIER_DATA"):
+    with pytest.raises(UserError, match=r"Pass data= or set ESPALIER_DATA"):
         DataFolder.at()
 
 
@@ -93,6 +93,6 @@ def test_a_percent_escape_in_the_path_is_refused(tmp_path: Path) -> None:
 
 def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="Correct --data") as caught:
+    with pytest.raises(UserError, match="Correct data=") as caught:
         DataFolder.at(tmp_path / "file" / "data").prepare_state()
     assert str(tmp_path / "file") in str(caught.value)

@@ -19,7 +19,7 @@ from pipelines.documents.citation import Address
 from pipelines.documents.readers.dump import Page
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import PARSER_VERSION
-from pipelines.errors import RunFailure
+from pipelines.errors import RunFailure, argument
 from pipelines.releases import Release
 from pipelines.settings import DataFolder
 from pipelines.storage import TableReader, batch_rows
@@ -115,6 +115,6 @@ def _audited(work: Iterator[list[RawPage]], n_workers: int) -> Iterator[list[Pag
         except BrokenProcessPool as error:
             raise RunFailure("audit", "a worker process ended before its pages were read",
                              "workers that live, which take memory for their largest page",
-                             "Run the command again with fewer --workers.") from error
+                             f"Run it again with fewer {argument('workers')}.") from error
         finally:
             pool.shutdown(cancel_futures=True)

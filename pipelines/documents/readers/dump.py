@@ -21,7 +21,8 @@ from lxml import etree
 
 from pipelines.documents.readers.multistream import bz2_stream_offsets
 from pipelines.documents.readers.siteinfo import SiteInfo
-from pipelines.documents.readers.streams import DumpError, file_bytes, range_bytes
+from pipelines.documents.readers.streams import FETCH_AGAIN, DumpError, file_bytes, range_bytes
+from pipelines.errors import shortened
 
 __all__ = ["DumpError", "Page", "SiteInfo", "bz2_stream_offsets", "iter_pages", "read_site_info",
            "sample_dump_path"]
@@ -49,6 +50,9 @@ class Page(NamedTuple):
     revision_time: datetime | None
     text: str | None
     """Wikitext; None where the dump holds none (deleted, hidden or an empty `<text/>`)."""
+
+    def __repr__(self) -> str:
+        return f"<Page {self.page_id} {shortened(self.title)!r}, {len(self.text or '')} characters>"
 
 
 def sample_dump_path() -> Path:
@@ -182,8 +186,7 @@ class _Pages:
 
     def _error(self, found: str, expected: str) -> DumpError:
         return DumpError(self.path, self.offset, found, expected,
-                         "Download the file again and compare its checksum, or pass --salvage to take the "
-                         "whole pages in front of the fault." if self.root_seen else
+                         FETCH_AGAIN if self.root_seen else
                          "Give a pages-articles dump of a MediaWiki wiki.")
 
     def _page(self, element: Any) -> Page:

@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import BinaryIO
 
 from pipelines.documents.readers.multistream import last_streams
-from pipelines.documents.readers.streams import DumpError, file_bytes, open_dump
+from pipelines.documents.readers.streams import FETCH_AGAIN, DumpError, file_bytes, open_dump
 
 TAIL_BYTES = 4096
 """Behind the closing tag there may be white space and comments, behind an xz stream zeros."""
@@ -26,8 +26,6 @@ _CLOSE, _NO_CLOSE = re.compile(rb"</(?:[\w.-]+:)?mediawiki\s*>"), "the file ends
 _BZ2_END, _BZ2_MASK, _BZ2_CHECKSUM_BITS = 0x177245385090, (1 << 48) - 1, 32
 """The bits in front of the checksum that ends a bz2 stream; they begin at any bit of a byte."""
 _XZ_END = b"YZ"
-_NEXT_STEP = ("Download the file again and compare its checksum, or pass --salvage to take the whole pages in "
-              "front of the fault.")
 
 
 def missing_end(path: str) -> DumpError | None:
@@ -55,7 +53,7 @@ def missing_end(path: str) -> DumpError | None:
 def _fault(path: str, offset: int, found: str | None) -> DumpError | None:
     if found is None:
         return None
-    return DumpError(path, offset, found, "a complete MediaWiki XML export", _NEXT_STEP)
+    return DumpError(path, offset, found, "a complete MediaWiki XML export", FETCH_AGAIN)
 
 
 def _bz2_fault(path: str, file: BinaryIO, size: int) -> DumpError | None:

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Generator
 from typing import Any, NamedTuple
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 
 READ_BYTES = 1 << 14
 """Bytes at a time. What a decompressor makes of those before a fault is lost with the fault."""
@@ -25,6 +25,9 @@ PIECE_BYTES = 1 << 22
 XZ_MEMORY_BYTES = 256 << 20
 """Memory that an xz file may ask for; `xz -9` asks for 65 MiB, a forged header for 4 GiB."""
 _XML_HEAD = re.compile(rb"\s*<")
+FETCH_AGAIN = (f"Download the file again and compare its checksum, or pass {argument('salvage')} to take the whole "
+               "pages in front of the fault.")
+"""The next step of who has a file that was cut or damaged."""
 
 
 class DumpError(UserError):
@@ -166,7 +169,7 @@ def _decompressed(path: str, file: Any, head: bytes) -> _Pieces:
                 produced = decoder.decompress(data, PIECE_BYTES)
             except (OSError, lzma.LZMAError, zlib.error, EOFError, ValueError) as error:
                 raise DumpError(path, read_to - len(data), f"corrupt compressed data ({error})",
-                                "a whole compressed file", _AGAIN) from None
+                                "a whole compressed file", FETCH_AGAIN) from None
             if produced:
                 # A stream's last bytes count as read up to its end, so that ranges know their border.
                 consumed = read_to - (len(decoder.unused_data) if decoder.eof else 0)
@@ -193,11 +196,7 @@ def _decompressed(path: str, file: Any, head: bytes) -> _Pieces:
             read_to += len(data)
     if not is_fresh:
         raise DumpError(path, read_to, "the compressed data ends in the middle of a stream",
-                        "a whole compressed file", _AGAIN)
-
-
-_AGAIN = ("Download the file again and compare its checksum, or pass --salvage to take the whole pages in "
-          "front of the fault.")
+                        "a whole compressed file", FETCH_AGAIN)
 
 
 def _decompressor(head: bytes) -> Any:

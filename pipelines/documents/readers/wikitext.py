@@ -17,6 +17,7 @@ from pipelines.documents.readers.wikitext_prepare import Prepared, prepare
 from pipelines.documents.readers.wikitext_tokens import TokenSource, default_source, linear_tokens
 from pipelines.documents.readers.wikitext_walk import Walk
 from pipelines.documents.tree import Node
+from pipelines.errors import shortened
 
 PARSER_VERSION = 3
 
@@ -38,6 +39,10 @@ class ReadResult(NamedTuple):
     status: str
     reason: str | None
     counts: dict[str, int]
+
+    def __repr__(self) -> str:
+        title = shortened(self.nodes[0].text) if self.nodes else ""
+        return f"<ReadResult {title!r} {self.status}, {len(self.nodes)} nodes>"
 
 
 def read_wikitext(title: str, text: str | None, site: SiteInfo, *,

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from pipelines.errors import UserError
+from pipelines.errors import UserError, argument
 from pipelines.evaluation.datasets import SPLITS, Split
 from pipelines.questions.published.json_stream import JsonError
 
@@ -126,5 +126,5 @@ def split_of_name(name: str) -> Split | None:
     if len(found) > 1:
         told = " and ".join(split for split in SPLITS if split in found)
         raise UserError(f"question set {name}", f"a name that tells {told}", "one split",
-                        f"Say which by --split {'|'.join(SPLITS)}.")
+                        f"Say which by {argument('split', '|'.join(SPLITS))}.")
     return found.pop() if found else None

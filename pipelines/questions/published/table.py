@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any
 
-from pipelines.errors import RunFailure, UserError
+from pipelines.errors import RunFailure, UserError, argument
 from pipelines.evaluation.datasets import BadLine, Question, QuestionSet
 from pipelines.questions.published.reading import BadItem
 from pipelines.schemas import QUESTIONS
@@ -164,7 +164,7 @@ def _stored(data: DataFolder, dataset: str, of_set: str, of_splits: str, ids: se
             if row["question_id"] in ids:
                 raise UserError(f"question set {dataset!r}", f"question {row['question_id']!r} is in its split "
                                 f"{row['split'] or 'none'} already", "a question in one split",
-                                "Read all splits in one command, or give these another --dataset.")
+                                f"Read all splits in one command, or give these another {argument('dataset')}.")
     found = _Sum()
     names = [field.name for field in reader.table(_TABLE).schema().fields]
     empty = dict.fromkeys(QUESTIONS.column_names)

@@ -155,7 +155,7 @@ def test_a_damaged_file_commits_nothing_and_salvage_takes_its_whole_pages(
     assert statuses(result) == ["failed", "read", "failed"]
     assert set(result.failures) == {str(cut), str(junk)}
     assert "cut.xml" in result.failures[str(cut)]
-    assert "--salvage" in result.failures[str(cut)]
+    assert "salvage=True" in result.failures[str(cut)]
     assert set(revisions(data)) == {"testwiki:1", "testwiki:9"}
     assert [row["dump_file"] for row in TableReader(data).rows("dump_files")] == [result.files[1].key]
 
@@ -196,7 +196,7 @@ def test_a_dump_that_does_not_name_its_wiki_needs_a_name(
     dump = write_dump(tmp_path / "unnamed.xml", [PageSource(1, "One")], wiki=None)
     result = ingest_dump_files(NoSession(), data, profile, [dump])
     assert isinstance(result.files[0].error, UserError)
-    assert "--wiki" in result.failures[str(dump)]
+    assert "wiki=" in result.failures[str(dump)]
     named = ingest_dump_files(spark, data, profile, [dump], wiki="enwiki")
     assert set(revisions(data)) == {"enwiki:1"}
     assert named.files[0].wiki == "enwiki"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from pipelines.errors import RunFailure
 from pipelines.settings import DataFolder
+from training.moved_store import artifacts_uri
 from training.tracking import Tracker, open_client
 
 
@@ -34,3 +36,21 @@ def test_a_store_that_fails_in_the_middle_of_a_run_is_named(data: DataFolder) ->
 def test_an_error_in_a_run_stays_what_it_is(data: DataFolder) -> None:
     with pytest.raises(KeyError, match="owl"), Tracker(data, "training").run("owls", "one"):
         raise KeyError("owl")
+
+
+def test_a_new_store_keeps_the_artifacts_of_the_default_experiment_in_the_data_folder(
+        data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the process that makes it was started, and also after the folder was copied."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    client = open_client(data)
+    assert client.get_experiment("0").artifact_location == f"{artifacts_uri(data)}/0"
+    run = client.create_run("0")
+    client.log_text(run.info.run_id, "words", "note.txt")
+    assert list(elsewhere.iterdir()) == []
+    copied = DataFolder.at(tmp_path / "copied")
+    shutil.copytree(data.root, copied.root)
+    moved = open_client(copied)
+    assert moved.get_experiment("0").artifact_location == f"{artifacts_uri(copied)}/0"
+    assert moved.get_run(run.info.run_id).info.artifact_uri.startswith(artifacts_uri(copied))

@@ -2,7 +2,10 @@
 
 from datetime import UTC, datetime
 
+import dagster as dg
+
 from assets.metadata import markdown_table, plain, table_description, table_facts, table_schema
+from assets.partitions import dimension_tags, evaluation_of
 from pipelines.schemas import TABLES
 from pipelines.settings import DataFolder
 from pipelines.storage import append_rejects
@@ -40,3 +43,14 @@ def test_columns_are_shown_with_meaning_unit_and_constraint() -> None:
 def test_values_that_dagster_does_not_know_become_text() -> None:
     assert plain({"a": 1}) == {"a": 1}
     assert plain(datetime(2026, 1, 2, tzinfo=UTC)) == "2026-01-02 00:00:00+00:00"
+
+
+def test_a_partition_of_two_dimensions_is_known_by_its_tags_and_as_plain_text() -> None:
+    """Dagster gives back plain text for an event that was stored without the tags."""
+    key = dg.MultiPartitionKey({"dataset": "trees", "method": "rdr2+fill"})
+    expected = {"dataset": "trees", "method": "rdr2+fill"}
+    tagged = dg.AssetMaterialization("predictions", partition=key, tags=dimension_tags(key))
+    assert tagged.tags == {"dagster/partition/dataset": "trees", "dagster/partition/method": "rdr2+fill"}
+    for stored in (key, str(tagged.partition), "trees|rdr2+fill"):
+        assert evaluation_of(stored) == expected
+    assert [evaluation_of(odd) for odd in (None, "", "trees", "|rdr2", "trees|")] == [None] * 5

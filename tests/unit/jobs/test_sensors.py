@@ -7,10 +7,14 @@ import dagster as dg
 import pytest
 
 from assets.partitions import DUMP_FILES
-from jobs.drop_folder import drop_folder, file_states, register_dump
+from jobs.drop_folder import drop_folder, register_dump
+from jobs.schedules import monthly_refresh
 from pipelines import dump_files
+from pipelines.drop_files import look
 from pipelines.dump_files import registered_dump_files
+from pipelines.locking import build_lock
 from pipelines.settings import DataFolder
+from pipelines.storage import create_table
 
 
 def drop(data: DataFolder, name: str, content: bytes) -> Path:
@@ -49,13 +53,31 @@ def looks(data: DataFolder):
 
 def test_only_dump_files_are_looked_at(data: DataFolder) -> None:
     folder = Path(data.root) / "drop"
-    assert file_states(folder) == {}
+    assert look(folder) == ({}, {})
     drop(data, "b.xml.bz2", b"xy")
     drop(data, "notes.txt", b"x")
     drop(data, "xxwiki-pages-articles-multistream-index1.txt-p1p9.bz2", b"its dump has not come yet")
     (folder / "folder.xml").mkdir()
     os.mkfifo(folder / "pipe.xml")
-    assert {name: state[0] for name, state in file_states(folder).items()} == {"b.xml.bz2": 2}
+    (folder / "link.xml").symlink_to(folder / "nothing")
+    (folder / os.fsdecode(b"caf\xe9.xml")).write_bytes(b"x")
+    (folder / ".hidden.xml").write_bytes(b"x")
+    states, refused = look(folder)
+    assert {name: state[0] for name, state in states.items()} == {"b.xml.bz2": 2}
+    assert {name: why.split(" (")[0].split(":")[0] for name, why in refused.items()} == {
+        "notes.txt": "its name ends with none of .xml, .bz2, .gz, .xz", "folder.xml": "a folder",
+        "pipe.xml": "a pipe or device", "link.xml": "a link to nothing",
+        os.fsdecode(b"caf\xe9.xml"): "its name is not UTF-8"}
+
+
+def test_no_run_is_asked_for_that_would_meet_another_build(data: DataFolder, looks: Looks) -> None:
+    drop(data, "wiki.xml", b"<mediawiki/>")
+    looks.look()
+    looks.look()
+    with build_lock(data):
+        assert looks.look() == []
+    [key] = registered_dump_files(data)
+    assert looks.look() == [("ingest_dumps", key)]
 
 
 def test_a_file_is_hashed_by_a_run_then_read_by_another_each_once(data: DataFolder, looks: Looks) -> None:
@@ -90,3 +112,12 @@ def test_a_clock_that_jumped_neither_hides_a_file_nor_takes_it_too_early(
     os.utime(path, (changed, changed))
     assert looks.look() == [], "it grew since the last look"
     assert looks.look() == [("register_dump", None)]
+
+
+def test_the_clock_asks_for_no_refresh_of_a_folder_without_pages(data: DataFolder) -> None:
+    with dg.build_schedule_context(resources={"data": data}) as context:
+        skipped = monthly_refresh(context)
+        assert isinstance(skipped, dg.SkipReason)
+        assert "No dump file was read" in str(skipped.skip_message)
+        create_table(data, "pages", 4)
+        assert isinstance(monthly_refresh(context), dg.RunRequest)

@@ -182,7 +182,7 @@ def test_candidates_are_scored_in_one_request() -> None:
 
 def test_a_server_without_log_probabilities_cannot_score() -> None:
     with served(lambda asked: as_json({"choices": [{"index": 0, "text": "x", "logprobs": None}]})) as server, \
-            pytest.raises(UserError, match="decode=constrained"):
+            pytest.raises(UserError, match="'decode': 'constrained'"):
         endpoint(server.url).score(ASKED, ["ab"])
 
 

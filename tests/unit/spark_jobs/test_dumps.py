@@ -26,5 +26,5 @@ def test_the_given_name_counts(dump: DumpFile) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "a:b", "a#/0", "en/wiki", "-x", "", "x" * 65])
 def test_a_name_that_no_document_id_could_hold_is_refused(dump: DumpFile, name: str) -> None:
-    with pytest.raises(UserError, match="--wiki NAME"):
+    with pytest.raises(UserError, match="wiki="):
         wiki_of(dump, name)

@@ -273,7 +273,7 @@ def test_a_flipped_byte_in_the_middle_is_told_with_its_place(tmp_path: Path, pac
     _, error = read_until_fault(path)
     assert "corrupt compressed data" in error.found or "broken XML" in error.found
     assert error.offset is not None
-    assert "--salvage" in error.next_step
+    assert "--salvage" in error.as_command_line().next_step
 
 
 def test_pages_in_blocks_before_a_flipped_byte_come_out(tmp_path: Path) -> None:
