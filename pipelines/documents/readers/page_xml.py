@@ -25,6 +25,9 @@ NOT_WIKITEXT = "content model "
 MAX_TITLE_BYTES = 1024
 """MediaWiki allows 255, and a namespace in front."""
 _SYSTEMATIC_TEXTS, _SYSTEMATIC_SHARE = 20, 0.2
+_PAGE_FIELDS = frozenset(("title", "ns", "id", "redirect"))
+_SLOT_FIELDS = frozenset(("model", "format", "text"))
+_REVISION_FIELDS = _SLOT_FIELDS | {"id", "timestamp", "sha1"}
 _DIGITS, _NEGATIVE = re.compile(r"[0-9]{1,19}"), re.compile(r"-[0-9]+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1970, 2099
@@ -105,7 +108,7 @@ def read_page(element: Any, place: str, namespace_of: Callable[[str], int],
     """
     page_id = None
     try:
-        fields = _children(element, ("title", "ns", "id", "redirect"))
+        fields, elements = _children(element, _PAGE_FIELDS, "revision")
         page_id = _number(fields.get("id"), "page_id_invalid", "page id", 1, 2**63 - 1,
                           "page_id_not_positive")
         title = _title(fields.get("title"))
@@ -119,7 +122,6 @@ def read_page(element: Any, place: str, namespace_of: Callable[[str], int],
         reject(PageFault(_CONTROL.sub("?", named) or place, fault.reason, fault.detail, sample, page_id))
         return None
     revisions: list[_Revision] = []
-    elements = element.findall("{*}revision")
     for child in elements:
         try:
             revisions.append(_revision(child))
@@ -141,14 +143,20 @@ def read_page(element: Any, place: str, namespace_of: Callable[[str], int],
     return page
 
 
-def _children(element: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """The children of these names. Raises _Fault for one that is there twice."""
+def _children(element: Any, names: frozenset[str], repeated: str = "") -> tuple[dict[str, Any], list[Any]]:
+    """The children of these names, and those of the name that may be repeated.
+
+    Raises _Fault for another one that is there twice.
+    """
     found: dict[str, Any] = {}
+    several = []
     for child in element:
         name = _local_name(child)
-        if name in names and found.setdefault(name, child) is not child:
+        if name == repeated:
+            several.append(child)
+        elif name in names and found.setdefault(name, child) is not child:
             raise _Fault(f"{name}_twice", f"<{name}> is there twice")
-    return found
+    return found, several
 
 
 def _local_name(element: Any) -> str | None:
@@ -207,16 +215,15 @@ def _time(element: Any) -> datetime | None:
 
 
 def _revision(element: Any) -> _Revision:
-    fields = _children(element, ("id", "timestamp", "model", "format", "text", "sha1"))
+    fields, slots = _children(element, _REVISION_FIELDS, "content")
     number = _number(fields.get("id"), "revision_id_invalid", "revision id", 0, 2**63 - 1,
                      "revision_id_negative")
     time = _time(fields.get("timestamp"))
-    slots = element.findall("{*}content")
     checksum = fields.get("sha1") if not slots else None
     if "text" not in fields:
         # The checksum of a revision with several slots is made of those of its slots.
         main = next((slot for slot in slots if (slot.findtext("{*}role") or "").strip() == "main"), None)
-        fields = {} if main is None else _children(main, ("model", "format", "text"))
+        fields = {} if main is None else _children(main, _SLOT_FIELDS)[0]
     if "text" not in fields:
         raise _Fault("text_missing", f"revision {number} has no text")
     model, kind = ((fields[name].text or "").strip() if name in fields else "" for name in ("model", "format"))
