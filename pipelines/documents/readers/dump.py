@@ -166,11 +166,11 @@ class _Pages:
     def _translated(self, fault: Exception) -> DumpError:
         if isinstance(fault, DumpError):
             return fault
-        line = getattr(fault, "lineno", None)
+        line, said = getattr(fault, "lineno", None), " ".join(str(fault).split())
         if not self.root_seen:
-            return self._error(f"not an XML file ({fault})", "a MediaWiki XML export")
+            return self._error(f"not an XML file ({said})", "a MediaWiki XML export")
         return self._error(f"broken XML in line {line} of its contents, after {self.n_pages} whole pages "
-                           f"({fault})", "well-formed XML")
+                           f"({said})", "well-formed XML")
 
     def _error(self, found: str, expected: str) -> DumpError:
         return DumpError(self.path, self.offset, found, expected,

@@ -31,6 +31,7 @@ _REVISION_FIELDS = _SLOT_FIELDS | {"id", "timestamp", "sha1"}
 _DIGITS, _NEGATIVE = re.compile(r"[0-9]{1,19}"), re.compile(r"-[0-9]+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1970, 2099
+_MODEL = re.compile(r"[A-Za-z][A-Za-z0-9_./+ -]{0,99}")
 _BASE_36, _HEX = re.compile(r"[0-9a-z]{25,31}"), re.compile(r"[0-9a-f]{40}")
 _SPACE = " \t\r\n"
 _CONTROL = re.compile(f"[\x00-\x1f\x7f{REPLACED_CONTROL}\ufffe\uffff]")
@@ -229,8 +230,10 @@ def _revision(element: Any) -> _Revision:
     model, kind = ((fields[name].text or "").strip() if name in fields else "" for name in ("model", "format"))
     if not model:
         model = WIKITEXT if kind in ("", "text/x-wiki") else kind
+    if not _MODEL.fullmatch(model):
+        raise _Fault("model_invalid", f"revision {number}: the content model {model[:100]!r}")
     text, verified = _text(fields["text"], number, checksum)
-    return _Revision(time, number, text, None if model == WIKITEXT else model[:100], verified)
+    return _Revision(time, number, text, None if model == WIKITEXT else model, verified)
 
 
 def _text(element: Any, number: int, checksum: Any) -> tuple[str | None, bool | None]:

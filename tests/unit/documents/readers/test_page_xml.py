@@ -79,6 +79,7 @@ def test_white_space_around_a_number_belongs_to_the_xml(tmp_path: Path) -> None:
     (page(revision="<id>70</id><text>First.<br />Second with <b>bold</b> words.</text>"), "text_has_elements"),
     (page(revision="<id>70</id><text><page><title>In</title><id>3</id></page></text>"), "text_has_elements"),
     (page(revision="<id>70</id><text>a</text><text>b</text>"), "text_twice"),
+    (page(revision="<id>70</id><model>-1</model><text>a</text>"), "model_invalid"),
 ])
 def test_a_page_that_cannot_be_believed_is_told_and_the_others_come_out(
         tmp_path: Path, bad: str, reason: str) -> None:
