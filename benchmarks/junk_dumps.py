@@ -33,8 +33,9 @@ def good_dump(n_pages: int, wiki: str = "junkwiki", first: int = 1) -> bytes:
                 f"== Part ==\n* item {number}\n").encode()
         pages.append(b"<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>%d</id><timestamp>"
                      b"2024-01-01T00:00:00Z</timestamp><model>wikitext</model><text>%s</text>"
-                     b"<sha1>%s</sha1></revision></page>\n" % (number, number, number + 1000, text.replace(b"&", b"&amp;"),
-                                     sha1(text, usedforsecurity=False).hexdigest().encode()))
+                     b"<sha1>%s</sha1></revision></page>\n" % (
+                         number, number, number + 1000, text.replace(b"&", b"&amp;"),
+                         sha1(text, usedforsecurity=False).hexdigest().encode()))
     return (b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">'
             b"<siteinfo><dbname>%s</dbname></siteinfo>\n%s</mediawiki>\n" % (wiki.encode(), b"".join(pages)))
 

@@ -96,7 +96,8 @@ def test_what_is_no_wikitext_gets_no_tree_also_in_a_table_from_before_the_column
         ingest_dump_files(spark, data, profile, [write(tmp_path / "first.xml", page(3, "Old words."))])
         columns = [name for name in PAGES.column_names if name != "content_model"]
         rows = spark.read.format("delta").load(data.table("pages")).select(*columns)
-        rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(data.table("pages"))
+        rows.write.format("delta").mode("overwrite").partitionBy("bucket").option(
+            "overwriteSchema", "true").save(data.table("pages"))
         refresh_trees(spark, data, profile)
         assert ensure_table(spark, data, "pages", profile) > 0
     json = '{"data": [["zebra", 1], ["okapi", 2]]}'
