@@ -74,7 +74,8 @@ def print_summary(summary: BuildSummary) -> None:
     for name in RELEASED_TABLES:
         if facts := summary.tables.get(name):
             print(f"{name:<12} {facts['rows']:>12,} {facts['changed']:>12,} {facts['version']:>8}")
-    if left_out := dict(summary.tables.get("pages", {}).get("left_out", {})):
+    left_out: dict[str, int] = dict(summary.tables.get("pages", {}).get("left_out", {}))
+    if left_out:
         n_older = left_out.pop("older_revisions", 0)
         reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(left_out.items()))
         if reasons:
