@@ -66,11 +66,14 @@ def sample_markdown(delta: Any, table: Table) -> str:
     """The first rows of a `DeltaTable` as a Markdown table, long values cut."""
     from deltalake import QueryBuilder
 
-    columns = ", ".join(f'"{column}"' for column in table.column_names)
+    # A table from before a column has it only after the next write.
+    stored = {field.name for field in delta.schema().fields}
+    names = [name for name in table.column_names if name in stored]
+    columns = ", ".join(f'"{column}"' for column in names)
     query = QueryBuilder().register("rows", delta)
     rows = query.execute(f"SELECT {columns} FROM rows LIMIT {SAMPLE_ROWS}").read_all()
-    values = [rows.column(column).to_pylist() for column in table.column_names]
-    return markdown_table(table.column_names, zip(*values, strict=True))
+    values = [rows.column(column).to_pylist() for column in names]
+    return markdown_table(names, zip(*values, strict=True))
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -101,8 +104,11 @@ def stage_metadata(data: DataFolder, result: Any) -> dict[str, Any]:
 
 
 def stage_facts(result: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What a progress line says of a table: rows, worked on, changed rows, version."""
-    return {"rows": metadata.get("dagster/row_count", 0), "processed": result.n_processed,
+    """What a progress line says of a table: rows, worked on, changed rows, version, what was left out of dumps."""
+    left_out = {key.removeprefix("rejected_"): n for key, n in result.details.items()
+                if n and (key.startswith("rejected_") or key == "older_revisions")}
+    return {**({"left_out": left_out} if left_out else {}),
+            "rows": metadata.get("dagster/row_count", 0), "processed": result.n_processed,
             "changed": result.n_inserted + result.n_updated + result.n_deleted, "version": result.version}
 
 

@@ -56,7 +56,7 @@ class BuildSummary:
 
     release: int = 0
     published: bool = False
-    tables: dict[str, dict[str, int]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     stage_seconds: dict[str, float] = field(default_factory=dict)
     run_ids: list[str] = field(default_factory=list)
     seconds: float = 0.0

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pipelines import files
@@ -25,6 +25,7 @@ from pipelines.settings import DataFolder
 REFUSED = "dump_unreadable"
 """Reason in the table `rejects` of a file that was handed in and not read."""
 KEY_NAME_CHARACTERS = 150
+KEY_DIGITS = 8
 _NO_KEY = re.compile(r"[\x00-\x1f\x7f]|\.\.\.")
 
 
@@ -39,13 +40,13 @@ class DumpFile:
     sha256: str
 
 
-def dump_file_key(name: str, sha256: str) -> str:
-    """The key of a dump file: its name and the first 8 hex digits of its SHA-256.
+def dump_file_key(name: str, sha256: str, n_digits: int = KEY_DIGITS) -> str:
+    """The key of a dump file: its name and the first hex digits of its SHA-256, 8 unless another file has them too.
 
     What Dagster takes for no partition key (control characters, three dots) is an underscore in it, and a
     name of more than 150 characters is cut.
     """
-    return f"{_NO_KEY.sub('_', name)[:KEY_NAME_CHARACTERS]}-{sha256[:8]}"
+    return f"{_NO_KEY.sub('_', name)[:KEY_NAME_CHARACTERS]}-{sha256[:n_digits]}"
 
 
 def registered_dump_files(data: DataFolder) -> dict[str, DumpFile]:
@@ -138,8 +139,18 @@ def _described(paths: Iterable[str | Path],
         except UserError as error:
             refused.append(error)
         else:
+            file = _with_own_key(file, {**known, **chosen})
             chosen[file.key] = file
     return chosen, refused
+
+
+def _with_own_key(file: DumpFile, others: Mapping[str, DumpFile]) -> DumpFile:
+    """The file under a key that no file of other content has: a longer part of its hash where it must be."""
+    for n_digits in range(KEY_DIGITS, len(file.sha256) + 1, KEY_DIGITS):
+        key = dump_file_key(Path(file.path).name, file.sha256, n_digits)
+        if key not in others or others[key].sha256 == file.sha256:
+            return replace(file, key=key)
+    raise AssertionError("a whole SHA-256 is the key of another content")
 
 
 def _describe(given: str, unchanged: dict[tuple[str, int, int], DumpFile]) -> DumpFile:

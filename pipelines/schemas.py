@@ -134,11 +134,16 @@ PAGES = Table(
         TITLE,
         Column("namespace", "int", "Namespace number; 0 holds the articles"),
         Column("redirect_to", "string", "Title that the page redirects to", nullable=True),
-        Column("revision_id", "bigint", "Revision id; of two the higher wins", constraint="revision_id >= 0"),
-        Column("revision_time", "timestamp", "Time of the revision", nullable=True, unit="UTC"),
+        Column("revision_id", "bigint", "Revision id; of two of one time the higher wins",
+               constraint="revision_id >= 0"),
+        Column("revision_time", "timestamp", "Time of the revision; of two the later wins", nullable=True,
+               unit="UTC"),
         Column("dump_file", "string", "Key of the dump file in dump_files"),
         Column("text", "string", "Wikitext; null where it was deleted or is missing", nullable=True),
         CONTENT_SHA256,
+        # Last: a table from before it has it there.
+        Column("content_model", "string", "What the text is where it is not wikitext, as json or css",
+               nullable=True),
     ),
 )
 

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines.documents.readers.dump import DumpError, Page, iter_pages, read_site_info
+from pipelines.documents.readers.dump import DumpError, Page, PageFault, iter_pages, read_site_info
 from pipelines.documents.readers.multistream import Borders, split_borders
 from pipelines.documents.readers.namespaces import is_language
+from pipelines.documents.readers.page_xml import mismatch
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.dump_files import DumpFile
 from pipelines.errors import UserError, argument
@@ -38,8 +39,10 @@ SPLITS_PER_CORE = 3
 BATCH_BYTES = 4 << 20
 """Text of one Arrow batch; what a task holds is a batch and the largest page."""
 
-# A page row has `split`, `position` and `is_known` beside the table's columns; a row with `report` ends each split.
-EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("is_known", "boolean"), ("report", "string"),
+# A page row has `split`, `position`, `is_known` and `verified` beside the table's columns; a row with `report` ends
+# each split.
+EXTRA_COLUMNS = (("split", "int"), ("position", "bigint"), ("is_known", "boolean"),
+                 ("verified", "boolean"), ("report", "string"),
                  ("page_ids", "array<bigint>"))
 STAGED_DDL = ", ".join(f"`{name}` {kind}" for name, kind in (
     *((column.name, column.type) for column in PAGES.columns), *EXTRA_COLUMNS))
@@ -114,13 +117,15 @@ def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int,
     rows: list[dict[str, Any]] = []
     n_bytes = n_pages = 0
     page_ids: list[int] = []
-    rejects: list[tuple[str, str, str, str | None]] = []
+    n_checked = 0
+    rejects: list[PageFault] = []
+    mismatches: list[PageFault] = []
     report: dict[str, Any] = {"error": None, "offset": None}
     try:
-        for page in iter_pages(split.file.path, start=split.start, end=split.end):
-            if fault := _fault(page):
-                rejects.append((f"{split.file.key}:{page.title}", *fault, (page.text or "")[:500] or None))
-                continue
+        for page in iter_pages(split.file.path, start=split.start, end=split.end, reject=rejects.append):
+            n_checked += page.verified is not None
+            if page.verified is False:
+                mismatches.append(mismatch(page))
             row = _row(page, split, n_buckets, number, n_pages)
             if known is not None and known.has(row):
                 row |= {"text": None, "is_known": True}
@@ -138,19 +143,20 @@ def _read_split(number: int, split: Split, n_buckets: int, batch_rows: int,
             why[0] += f" (on worker {socket.gethostname()})"
             why[2] = "Put the file where every Spark worker finds it under this path."
         report = {"error": why, "offset": error.offset}
-    report |= {"n_pages": n_pages, "rejects": rejects, "file": split.file.key}
-    rows.append({"dump_file": split.file.key, "split": number, "report": json.dumps(report),
+    # A page that is not taken is in the dump all the same.
+    page_ids += [fault.page_id for fault in rejects if fault.page_id is not None]
+    report |= {"n_pages": n_pages, "n_checked": n_checked, "file": split.file.key,
+               "n_nameless": sum(fault.page_id is None for fault in rejects),
+               "rejects": [_reject(split, fault) for fault in rejects],
+               "mismatches": [_reject(split, fault) for fault in mismatches]}
+    rows.append({"dump_file": split.file.key, "wiki": split.wiki, "split": number, "report": json.dumps(report),
                  "page_ids": page_ids})
     yield _batch(rows)
 
 
-def _fault(page: Page) -> tuple[str, str] | None:
-    """Reason and detail of a page that cannot be a row; None for a good page."""
-    if page.page_id <= 0:
-        return "page_id_not_positive", f"page id {page.page_id}"
-    if page.revision_id < 0:
-        return "revision_id_negative", f"revision id {page.revision_id}"
-    return None
+def _reject(split: Split, fault: PageFault) -> tuple[str, str, str, str | None]:
+    """Reference, reason, detail and sample, as `tables.Reject` has them."""
+    return f"{split.file.key}:{fault.place}", fault.reason, fault.detail, fault.sample
 
 
 def _row(page: Page, split: Split, n_buckets: int, number: int, position: int) -> dict[str, Any]:
@@ -161,7 +167,8 @@ def _row(page: Page, split: Split, n_buckets: int, number: int, position: int) -
         "redirect_to": page.redirect_to, "revision_id": page.revision_id,
         "revision_time": page.revision_time, "dump_file": split.file.key, "text": page.text,
         "content_sha256": hashlib.sha256((page.text or "").encode()).hexdigest(),
-        "split": number, "position": position, "is_known": False,
+        "content_model": page.content_model,
+        "split": number, "position": position, "is_known": False, "verified": page.verified,
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipelines.deletion_vectors import live_rows
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-COLUMNS = ("doc_id", "revision_id", "content_sha256", "title", "namespace", "redirect_to")
+COLUMNS = ("doc_id", "revision_id", "revision_time", "content_sha256", "title", "namespace", "redirect_to",
+           "content_model")
 MOST_PAGES = 8_000_000
 """Every worker holds 8 bytes of each."""
 BYTES_A_PAGE = 40
@@ -41,7 +43,9 @@ class KnownPages:
 def _fingerprint(values: Iterable[Any]) -> np.uint64:
     import numpy as np
 
-    digest = hashlib.blake2b(repr(tuple(values)).encode(errors="surrogatepass"), digest_size=8).digest()
+    # Of one moment in UTC each library has an object of another class.
+    written = tuple(value.timestamp() if isinstance(value, datetime) else value for value in values)
+    digest = hashlib.blake2b(repr(written).encode(errors="surrogatepass"), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
 
 

@@ -17,6 +17,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.documents.readers.page_xml import NOT_WIKITEXT
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import PARSER_VERSION, read_wikitext
 from pipelines.documents.sentences import split_nodes
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAGE_COLUMNS = ("doc_id", "bucket", "source", "title", "redirect_to", "revision_id", "dump_file", "text",
-                 "content_sha256")
+                 "content_sha256", "content_model")
 # One frame carries both tables' rows, so that a page is parsed once: node rows have a node_id, document
 # rows a status.
 _NODE_ONLY = tuple(c for c in TREE_NODES.columns if c.name not in DOCUMENTS.column_names)
@@ -102,6 +103,9 @@ def refresh_trees(spark: Session, data: DataFolder, profile: Profile) -> TreesRe
 
 def _asked(spark: SparkSession, data: DataFolder, profile: Profile, stage: Stage) -> DataFrame:
     pages = read_table(spark, data, "pages", stage.upstream["pages"])
+    if "content_model" not in pages.columns:
+        # A table from before this column, which gets it with the next dump.
+        pages = pages.withColumn("content_model", F.lit(None).cast("string"))
     return pages.where(F.col("namespace").isin(list(profile.namespaces)))
 
 
@@ -173,6 +177,8 @@ def parse_page(page: Row, site: SiteInfo) -> tuple[Row, tuple[Node, ...]]:
     reason: str | None
     if page["redirect_to"] is not None:
         status, reason = "redirect", page["redirect_to"]
+    elif page.get("content_model") is not None:
+        status, reason = "empty", f"{NOT_WIKITEXT}{page['content_model']}"
     else:
         try:
             result = read_wikitext(page["title"], page["text"] or "", site)

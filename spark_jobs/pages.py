@@ -9,23 +9,24 @@ whole. `pages` is committed before `dump_files`: a kill in between only makes th
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines import storage
 from pipelines.documents.readers.dump import DumpError
 from pipelines.documents.readers.dump_end import missing_end
+from pipelines.documents.readers.page_xml import is_systematic
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.dump_files import DumpFile, refusals, register_dump_files
 from pipelines.errors import EspalierError
@@ -34,6 +35,7 @@ from pipelines.settings import DataFolder, Profile
 from pipelines.storage import TableReader, table_exists
 from spark_jobs.dumps import STAGED_DDL, Split, find_borders, read_splits, splits_at, wiki_of
 from spark_jobs.known_pages import KnownPages, read_known_pages
+from spark_jobs.revisions import OLDER, change, rank
 from spark_jobs.stages import Session, Stage, session_of
 from spark_jobs.submit import parser, run
 from spark_jobs.tables import (
@@ -56,7 +58,6 @@ log = logging.getLogger(__name__)
 
 _PLACE = ["doc_id", "bucket", "split", "position"]
 """A page's keys, and where in the files it stands."""
-_EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,10 @@ class _Reading:
     n_pages: dict[str, int] = field(default_factory=dict)
     """Pages of each file that was read; its keys are the good files."""
     rejects: list[Reject] = field(default_factory=list)
+    unverified: list[str] = field(default_factory=list)
+    """Good files whose checksums are not of their texts: these are taken as they are."""
+    n_nameless: int = 0
+    """Pages that are not taken and whose id cannot be read: any page of the wiki may be one of them."""
     n_indexes: int = 0
     """Files whose stream index told where to split them."""
     index_faults: list[str] = field(default_factory=list)
@@ -145,7 +150,7 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
         # Texts are joined only where they must be: most dumps hold every page once.
         pages = _good(staged, reading)
         pages = pages.join(newest.select(*_PLACE), _PLACE, "left_semi") if repeated else pages
-        changes = _write_pages(session, data, pages, newest, snapshot, profile)
+        changes, n_older = _write_pages(session, data, pages, newest, snapshot, profile)
         if reading.n_pages:
             _write_dump_files(session, data, light, reading, {file.key: file for file in pending})
     finally:
@@ -157,6 +162,8 @@ def ingest_dump_files(spark: Session, data: DataFolder, profile: Profile,
     n_pages = sum(reading.n_pages.values())
     details = {"files_read": len(reading.n_pages), "files_known": len(known),
                "files_failed": len(reading.errors), "rejects": n_rejects,
+               "older_revisions": n_older, "files_unverified": len(reading.unverified),
+               **{f"rejected_{reason}": n for reason, n in Counter(r.reason for r in reading.rejects).items()},
                "stream_indexes_used": reading.n_indexes, "stream_indexes_refused": len(reading.index_faults),
                "size_bytes": sum(file.size_bytes for file in pending if file.key in reading.n_pages)}
     result = stage.finish(changes, n_read=n_pages, n_processed=n_pages, details=details)
@@ -230,6 +237,16 @@ def _judge(staged: DataFrame, reading: _Reading, salvage: bool) -> None:
         reading.taken += numbers
         reading.n_pages[key] = sum(reports[n]["n_pages"] for n in numbers)
         reading.rejects += [Reject("pages", *reject) for n in numbers for reject in reports[n]["rejects"]]
+        reading.n_nameless += sum(reports[n]["n_nameless"] for n in numbers)
+        mismatches = [reject for n in numbers for reject in reports[n]["mismatches"]]
+        if is_systematic(len(mismatches), n_checked := sum(reports[n]["n_checked"] for n in numbers)):
+            log.warning("%s: the checksums of %d of %d pages are not of their texts, which are taken as they are",
+                        reading.splits[numbers[0]].file.path, len(mismatches), n_checked)
+            reading.unverified.append(key)
+            reading.rejects.append(Reject("pages", key, "checksums_not_believed",
+                                          f"{len(mismatches)} of {n_checked} texts differ from their checksum"))
+        else:
+            reading.rejects += [Reject("pages", *reject) for reject in mismatches]
         if key in reading.cuts:
             cut = reading.cuts[key]
             reading.rejects.append(Reject("pages", f"{key}@{cut.offset}", "dump_cut", cut.found))
@@ -238,68 +255,63 @@ def _judge(staged: DataFrame, reading: _Reading, salvage: bool) -> None:
 def _newest(light: DataFrame, reading: _Reading) -> tuple[DataFrame, bool]:
     """Of the pages of the good splits the newest: keys, where each stands, `rank` to compare revisions by; and
     whether that leaves out any."""
-    ranked = _good(light, reading).select(*_PLACE, _rank().alias("rank"))
+    ranked = _good(light, reading).select(*_PLACE, "verified", rank(F.col("verified")).alias("rank"))
     if not ranked.groupBy("doc_id").count().where("count > 1").limit(1).count():
         return ranked, False
-    others = (*_PLACE[1:], "rank")
-    newest = ranked.groupBy("doc_id").agg(F.max(F.struct("rank", *_PLACE[1:])).alias("newest"))
+    others = (*_PLACE[1:], "verified", "rank")
+    newest = ranked.groupBy("doc_id").agg(F.max(F.struct("rank", *_PLACE[1:], "verified")).alias("newest"))
     return newest.select("doc_id", *(F.col(f"newest.{name}").alias(name) for name in others)), True
 
 
 def _good(rows: DataFrame, reading: _Reading) -> DataFrame:
     """The pages of the splits that count."""
-    return rows.where(F.col("report").isNull() & F.col("split").isin(reading.taken))
-
-
-def _rank() -> Column:
-    """What decides between two copies of a page, the higher one staying, whatever came first.
-
-    The revision id; then, of two copies of one revision, the one that has its text; then its content, for
-    no better reason than that the order of reading must not matter. The text itself is not looked at, for that
-    would read all of them: a page lacks it exactly where its content is that of an empty text.
-    """
-    return F.struct(
-        F.col("revision_id"), F.col("content_sha256") != _EMPTY_SHA256, F.col("content_sha256"),
-        F.col("title"), F.col("namespace"), F.coalesce("redirect_to", F.lit("")))
+    believed = F.coalesce("verified", F.lit(True)) | F.col("dump_file").isin(reading.unverified)
+    return rows.where(F.col("report").isNull() & F.col("split").isin(reading.taken) & believed)
 
 
 def _snapshot(spark: SparkSession, data: DataFolder, given: list[DumpFile], known: dict[str, dict[str, Any]],
               reading: _Reading, staged: DataFrame) -> DataFrame | None:
     """The pages (wiki, page_id) of all files of the call; None unless every one was read to its end."""
-    if reading.errors or reading.cuts or not all(row["complete"] for row in known.values()) or not given:
+    all_read = not (reading.errors or reading.cuts or reading.n_nameless)
+    if not all_read or not all(row["complete"] for row in known.values()) or not given:
         return None
     keys = [row["dump_file"] for row in known.values()]
     stored = (read_table(spark, data, "dump_files").where(F.col("dump_file").isin(keys))
               .select("wiki", F.explode("page_ids").alias("page_id")))
-    read = staged.where("report IS NULL").select("wiki", "page_id")
+    read = staged.where("report IS NOT NULL").select("wiki", F.explode("page_ids").alias("page_id"))
     return stored.union(read).distinct()
 
 
 def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, newest: DataFrame,
-                 snapshot: DataFrame | None, profile: Profile) -> RowChanges:
-    """Commit new and newer pages, and the deletions of a snapshot."""
+                 snapshot: DataFrame | None, profile: Profile) -> tuple[RowChanges, int]:
+    """Commit new and newer pages, and the deletions of a snapshot.
+
+    Also returns how many of the pages are older than those of the table.
+    """
     if is_empty(data, "pages"):
         append_rows(data, "pages", pages.select(*PAGES.column_names))
-        return RowChanges(n_inserted=rows_of_last_commit(data, "pages"))
+        return RowChanges(n_inserted=rows_of_last_commit(data, "pages")), 0
 
     found: list[DataFrame] = []
+    n_older = 0
 
     def differing() -> DataFrame:
+        nonlocal n_older
         table = read_table(spark, data, "pages")
-        change = (F.when(F.col("old_rank").isNull(), "insert")
-                  .when(F.col("rank") > F.col("old_rank"), "update"))
         # Ranks are compared first, without the texts; then the few texts that win are fetched. Counted before they
         # are joined: of what is kept Spark knows the size, and sends a small side to the texts instead of sorting
         # and shuffling all of these.
-        old = table.select("doc_id", "bucket", _rank().alias("old_rank"))
+        old = table.select("doc_id", "bucket", rank().alias("old_rank"))
         winners = (newest.join(old, ["doc_id", "bucket"], "left")
-                   .select(*_PLACE, change.alias(CHANGE)).where(F.col(CHANGE).isNotNull())).persist()
+                   .select(*_PLACE, change().alias(CHANGE)).where(F.col(CHANGE).isNotNull())).persist()
         found.append(winners)
-        winners.count()
+        counts = {row[CHANGE]: row["count"] for row in winners.groupBy(CHANGE).count().collect()}
+        n_older = counts.get(OLDER, 0)
         # A known page can only win when somebody has removed it since: its text did not come along.
         lost = F.raise_error("pages were removed from the table while a dump with them was read")
         text = F.when(F.col("is_known"), lost).otherwise(F.col("text"))
-        rows = pages.join(winners, _PLACE).withColumn("text", text).select(*PAGES.column_names, CHANGE)
+        rows = (pages.join(winners.where(F.col(CHANGE) != OLDER), _PLACE).withColumn("text", text)
+                .select(*PAGES.column_names, CHANGE))
         if snapshot is None:
             return rows
         gone = (table.where(F.col("namespace").isin(list(profile.namespaces)))
@@ -308,7 +320,7 @@ def _write_pages(spark: SparkSession, data: DataFolder, pages: DataFrame, newest
         return rows.union(gone.select(*PAGES.column_names, F.lit("delete").alias(CHANGE)))
 
     try:
-        return write_differences(spark, data, "pages", differing)
+        return write_differences(spark, data, "pages", differing), n_older
     finally:
         for winners in found:
             winners.unpersist()

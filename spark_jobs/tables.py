@@ -99,7 +99,7 @@ def n_buckets(data: DataFolder, profile: Profile) -> int:
 
 
 def ensure_table(spark: SparkSession, data: DataFolder, name: str, profile: Profile) -> int:
-    """Create a table unless it exists; return its version.
+    """Create a table unless it exists, give it the nullable columns that have come since; return its version.
 
     Raises RunFailure when it exists with other columns: a data folder of another release of the project.
     """
@@ -110,6 +110,11 @@ def ensure_table(spark: SparkSession, data: DataFolder, name: str, profile: Prof
         return 0
     found = {f.name: f.dataType.simpleString() for f in read_table(spark, data, name).schema}
     expected = {column.name: column.type for column in table.columns}
+    added = [c for c in table.columns if c.nullable and c.name not in found]
+    if added and found == {name: kind for name, kind in expected.items() if name in found}:
+        columns = ", ".join(f"`{c.name}` {c.type} COMMENT {_quoted(describe(c))}" for c in added)
+        spark.sql(f"ALTER TABLE delta.`{data.table(name)}` ADD COLUMNS ({columns})")
+        return version + 1
     if found != expected:
         differing = sorted(set(found.items()) ^ set(expected.items()))
         raise RunFailure(f"table {data.table(name)}", f"differing columns {differing}",

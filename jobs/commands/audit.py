@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -136,21 +137,39 @@ def _of_dump(args: argparse.Namespace, source: dict[str, Any]) -> Iterator[RawPa
 def _pages_of(path: str, site: SiteInfo, salvage: bool, source: dict[str, Any]) -> Iterator[RawPage]:
     """The articles of a dump; what is known only at its end is added to `source`."""
     from pipelines.documents.audit.corpus import dump_page
-    from pipelines.documents.readers.dump import DumpError, iter_pages
+    from pipelines.documents.readers.dump import DumpError, PageFault, iter_pages
+    from pipelines.documents.readers.page_xml import MISMATCH, is_systematic
 
     newest = None
+    rejected: Counter[str] = Counter()
+    n_checked, unverified = 0, []
+
+    def reject(fault: PageFault) -> None:
+        rejected[fault.reason] += 1
+
     try:
-        for page in iter_pages(path):
+        for page in iter_pages(path, reject=reject):
+            n_checked += page.verified is not None
             if page.revision_time is not None and (newest is None or page.revision_time > newest):
                 newest = page.revision_time
                 source["newest revision"] = f"{newest:%Y-%m-%d}"
             raw = dump_page(page, site)
-            if raw is not None:
+            if page.verified is False:
+                # Only the whole file tells whether its checksums are of its texts: these pages come last.
+                unverified.append(raw)
+            elif raw is not None:
                 yield raw
     except DumpError as error:
         if not salvage:
             raise
         source["cut"] = error.found
+    if is_systematic(len(unverified), n_checked):
+        source["checksums"] = f"{len(unverified):,} of {n_checked:,} are not of their texts, taken as they are"
+        yield from (raw for raw in unverified if raw is not None)
+    elif unverified:
+        rejected[MISMATCH] += len(unverified)
+    if rejected:
+        source["not taken"] = ", ".join(f"{reason} {n:,}" for reason, n in sorted(rejected.items()))
 
 
 class _Progress:

@@ -92,5 +92,13 @@ def print_summary(summary: BuildSummary) -> None:
     for name in RELEASED_TABLES:
         if facts := summary.tables.get(name):
             print(f"{name:<12} {facts['rows']:>12,} {facts['changed']:>12,} {facts['version']:>8}")
+    left_out: dict[str, int] = dict(summary.tables.get("pages", {}).get("left_out", {}))
+    if left_out:
+        n_older = left_out.pop("older_revisions", 0)
+        reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(left_out.items()))
+        if reasons:
+            print(f"not taken from the dumps, each in the table rejects: {reasons}")
+        if n_older:
+            print(f"older than what the table pages has, and left as it was: {n_older:,} pages")
     state = "published" if summary.published else "nothing changed, still served"
     print(f"release {summary.release} ({state}) in {summary.seconds:.1f} s")

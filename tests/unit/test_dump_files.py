@@ -132,3 +132,26 @@ def test_two_that_register_at_once_both_stay_registered(data: DataFolder, tmp_pa
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda dump: register_dump_files(data, [dump]), dumps))
     assert {file.path for file in registered_dump_files(data).values()} == {str(dump) for dump in dumps}
+
+
+def test_two_files_of_one_name_whose_hashes_begin_alike_both_have_a_key(data: DataFolder, tmp_path: Path) -> None:
+    seen: dict[str, bytes] = {}
+    for n in range(1 << 20):
+        content = b"<mediawiki>%d</mediawiki>" % n
+        digits = hashlib.sha256(content).hexdigest()[:8]
+        if digits in seen:
+            break
+        seen[digits] = content
+    paths = [tmp_path / folder / "wiki.xml" for folder in "ab"]
+    for path, content_of in zip(paths, (seen[digits], content), strict=True):
+        path.parent.mkdir()
+        path.write_bytes(content_of)
+    both = register_dump_files(data, paths)
+    assert [file.path for file in both] == [str(path) for path in paths]
+    assert both[0].key == f"wiki.xml-{digits}"
+    assert both[1].key.startswith(f"wiki.xml-{digits}")
+    assert len({file.key for file in both}) == 2
+    assert register_dump_files(data, paths) == both
+    for path in paths:
+        os.utime(path, ns=(0, 10 ** 18))
+    assert [file.key for file in register_dump_files(data, reversed(paths))] == [file.key for file in both[::-1]]

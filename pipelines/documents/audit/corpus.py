@@ -17,6 +17,7 @@ from pipelines.documents.audit.figures import Figures
 from pipelines.documents.audit.page import PageAudit, RawPage, audit_page
 from pipelines.documents.citation import Address
 from pipelines.documents.readers.dump import Page
+from pipelines.documents.readers.page_xml import NOT_WIKITEXT
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.wikitext import PARSER_VERSION
 from pipelines.errors import RunFailure, argument
@@ -42,8 +43,8 @@ def release_pages(data: DataFolder, release: Release) -> Iterator[RawPage]:
     columns = ("doc_id", "title", "revision_id", "dump_file", "text")
     for bucket in range(release.n_buckets):
         where = f"bucket = {bucket}"
-        asked = {row["doc_id"] for row in reader.rows("documents", ("doc_id", "status"), where)
-                 if row["status"] not in _NOT_READ}
+        asked = {row["doc_id"] for row in reader.rows("documents", ("doc_id", "status", "reason"), where)
+                 if row["status"] not in _NOT_READ and not (row["reason"] or "").startswith(NOT_WIKITEXT)}
         for batch in reader.batches("pages", columns, where):
             for row in batch_rows(batch, "pages"):
                 if row["doc_id"] in asked:
@@ -52,8 +53,8 @@ def release_pages(data: DataFolder, release: Release) -> Iterator[RawPage]:
 
 
 def dump_page(page: Page, site: SiteInfo) -> RawPage | None:
-    """A page of a dump, None for a redirect or one that is no article."""
-    if page.namespace != 0 or page.redirect_to is not None:
+    """A page of a dump, None for a redirect one that is no article, or no wikitext."""
+    if page.namespace != 0 or page.redirect_to is not None or page.content_model is not None:
         return None
     doc_id = f"{site.wiki}:{page.page_id}"
     return RawPage(doc_id, _uri(doc_id, page.revision_id), page.title, page.text, site)

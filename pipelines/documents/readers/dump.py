@@ -11,20 +11,20 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lxml import etree
 
 from pipelines.documents.readers.multistream import bz2_stream_offsets
+from pipelines.documents.readers.page_xml import REPLACED_CONTROL, Page, PageFault, read_page
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.streams import FETCH_AGAIN, DumpError, file_bytes, range_bytes
 from pipelines.errors import shortened
 
-__all__ = ["DumpError", "Page", "SiteInfo", "bz2_stream_offsets", "iter_pages", "read_site_info",
+__all__ = ["DumpError", "Page", "PageFault", "SiteInfo", "bz2_stream_offsets", "iter_pages", "read_site_info",
            "sample_dump_path"]
 
 _SAMPLE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
@@ -35,21 +35,6 @@ MAX_PAGE_TAGS = 1 << 21
 HEAD_BYTES = 4096
 """Of what is no dump: enough to say what it begins with."""
 _ELEMENT = re.compile(r"<([\w:.-]+)")
-_REPLACED_CONTROL = "\ufdd0"
-
-
-class Page(NamedTuple):
-    """One page at its newest revision in the file."""
-
-    page_id: int
-    title: str
-    namespace: int
-    redirect_to: str | None
-    """Title of the page that this one redirects to, from the `<redirect>` element."""
-    revision_id: int
-    revision_time: datetime | None
-    text: str | None
-    """Wikitext; None where the dump holds none (deleted, hidden or an empty `<text/>`)."""
 
     def __repr__(self) -> str:
         return f"<Page {self.page_id} {shortened(self.title)!r}, {len(self.text or '')} characters>"
@@ -81,22 +66,26 @@ def read_site_info(path: str | os.PathLike[str]) -> SiteInfo:
 
 
 def iter_pages(path: str | os.PathLike[str], *, start: int | None = None,
-               end: int | None = None) -> Iterator[Page]:
+               end: int | None = None,
+               reject: Callable[[PageFault], None] = lambda _: None) -> Iterator[Page]:
     """Yield the pages of a dump in file order, each at the newest of its revisions in the file.
 
     start, end: byte offsets from `bz2_stream_offsets` that limit the reading to the pages whose `<page>`
     tag begins in these streams; the ranges of a file, wherever they are cut, give every page once.
+    reject: gets what is wrong with each page or revision that is not taken. A page of which no text has the
+    checksum that the dump says comes out with `verified` False: what becomes of it is the caller's to say.
     Raises DumpError for a missing, truncated or corrupt file or one that is no dump.
     """
-    with closing(_Pages(os.fspath(path), start, end)) as pages:
+    with closing(_Pages(os.fspath(path), start, end, reject)) as pages:
         yield from pages
 
 
 class _Pages:
     """A pull parser fed with the decompressed bytes of a file or of a range of it."""
 
-    def __init__(self, path: str, start: int | None, end: int | None) -> None:
-        self.path = path
+    def __init__(self, path: str, start: int | None, end: int | None,
+                 reject: Callable[[PageFault], None] = lambda _: None) -> None:
+        self.path, self.reject = path, reject
         self.is_range = start is not None or end is not None
         self.bytes = (range_bytes(path, start or 0, end) if self.is_range else file_bytes(path))
         self.parser = etree.XMLPullParser(
@@ -105,7 +94,7 @@ class _Pages:
             remove_pis=True)
         self.info: SiteInfo | None = None
         self.root_seen = self.root_closed = False
-        self.n_pages = 0
+        self.n_pages = self.n_seen = 0
         self.offset = self.n_read = self.page_end = self.n_tags = 0
         self.head = b""
 
@@ -119,8 +108,11 @@ class _Pages:
 
     def __iter__(self) -> Iterator[Page]:
         for element in self._elements():
-            yield self._page(element)
-            self.n_pages += 1
+            self.n_seen += 1
+            page = self._page(element)
+            if page is not None:
+                yield page
+                self.n_pages += 1
             self.page_end, self.n_tags = self.n_read, 0
             _forget(element)
 
@@ -164,7 +156,7 @@ class _Pages:
                     self.info = SiteInfo.from_root(element)
             elif name == "siteinfo":
                 self.info = SiteInfo.from_root(element.getparent(), element)
-            elif name == "page":
+            elif name == "page" and element.getparent() is not None and element.getparent().getparent() is None:
                 yield element
             elif name == "mediawiki":
                 self.root_closed = True
@@ -178,79 +170,21 @@ class _Pages:
     def _translated(self, fault: Exception) -> DumpError:
         if isinstance(fault, DumpError):
             return fault
-        line = getattr(fault, "lineno", None)
+        line, said = getattr(fault, "lineno", None), " ".join(str(fault).split())
         if not self.root_seen:
-            return self._error(f"not an XML file ({fault})", "a MediaWiki XML export")
+            return self._error(f"not an XML file ({said})", "a MediaWiki XML export")
         return self._error(f"broken XML in line {line} of its contents, after {self.n_pages} whole pages "
-                           f"({fault})", "well-formed XML")
+                           f"({said})", "well-formed XML")
 
     def _error(self, found: str, expected: str) -> DumpError:
         return DumpError(self.path, self.offset, found, expected,
                          FETCH_AGAIN if self.root_seen else
                          "Give a pages-articles dump of a MediaWiki wiki.")
 
-    def _page(self, element: Any) -> Page:
-        revision, title, page_id, namespace, redirect_to = None, "", None, 0, None
-        has_namespace = False
-        for child in element:
-            name = etree.QName(child).localname
-            if name == "title":
-                title = child.text or ""
-            elif name == "id":
-                page_id = _number(child.text)
-            elif name == "ns":
-                namespace, has_namespace = _number(child.text) or 0, True
-            elif name == "redirect":
-                redirect_to = child.get("title") or child.text or ""
-            elif name == "revision":
-                candidate = _revision(child)
-                if revision is None or candidate[0] >= revision[0]:
-                    revision = candidate
-        if page_id is None:
-            raise self._error(f"page {title!r} has no numeric <id>", "an <id> in each <page>")
-        if not has_namespace and self.info is not None:
-            namespace = self.info.namespace_of(title)[0]
-        revision_id, time, text = revision or (0, None, None)
-        return Page(page_id, title, namespace, redirect_to, revision_id, time, text)
-
-
-def _revision(element: Any) -> tuple[int, datetime | None, str | None]:
-    number, time, text = 0, None, None
-    main_slot: str | None = None
-    for child in element:
-        name = etree.QName(child).localname
-        if name == "id":
-            number = _number(child.text) or 0
-        elif name == "timestamp":
-            time = _time(child.text)
-        elif name == "text":
-            text = _text(child)
-        elif name == "content" and child.findtext("{*}role") == "main":
-            slot = child.find("{*}text")
-            main_slot = _text(slot) if slot is not None else None
-    return number, time, text if text is not None else main_slot
-
-
-def _text(element: Any) -> str | None:
-    if element.get("deleted") is not None:
-        return None
-    text: str | None = element.text
-    return text.replace(_REPLACED_CONTROL, "\x00") if text and _REPLACED_CONTROL in text else text
-
-
-def _number(text: str | None) -> int | None:
-    try:
-        return int(text or "")
-    except ValueError:
-        return None
-
-
-def _time(text: str | None) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+    def _page(self, element: Any) -> Page | None:
+        info = self.info or SiteInfo.unknown()
+        return read_page(element, f"page {self.n_seen} before byte {self.offset}",
+                         lambda title: info.namespace_of(title)[0], self.reject)
 
 
 _CONTROL = bytes(c for c in range(32) if c not in (9, 10, 13))
@@ -266,7 +200,7 @@ def _legal(data: bytes) -> bytes:
     if data.count(0) > len(data) // 8:
         return data
     for byte in _CONTROL:
-        data = data.replace(bytes((byte,)), _REPLACED_CONTROL.encode())
+        data = data.replace(bytes((byte,)), REPLACED_CONTROL.encode())
     return data
 
 
