@@ -7,7 +7,7 @@ them. `UserError` is the user's input (exit code 2); `RunFailure` is a failure o
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 NAMED_ERRORS = 3
@@ -57,6 +57,16 @@ class RunFailure(EspalierError):
     """A run that could not finish: a lock, a full disk, a failed check, a damaged table."""
 
     exit_code = 1
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from, outermost first; Dagster keeps the cause of a step apart."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = getattr(current, "user_exception", None) or current.__cause__
 
 
 _PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
