@@ -195,6 +195,8 @@ def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: Ba
         return RunFailure(f"Java in the stage {last.name}", ended, "a Java that runs until the build ends",
                           "Mostly the system ends it for want of memory: free some, or set a smaller "
                           "spark.driver.memory. The same command completes the build.")
+    if damaged := damage_in(data, "\n".join(map(str, causes(error)))):
+        return damaged
     for cause in causes(error):
         if isinstance(cause, EspalierError):
             return cause
@@ -204,8 +206,6 @@ def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: Ba
         return check_failure(last.name.removesuffix(" checks"), failures, data)
     root = list(causes(error))[-1]
     found = f"{type(root).__name__}: {_message(root)[:300]}"
-    if damaged := damage_in(data, str(root)):
-        return damaged
     return RunFailure(f"job {job}, stage {last.name}", found,
                       "a stage that ends well",
                       "Run the command again: it goes on where it ended. --debug shows the traceback.")

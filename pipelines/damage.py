@@ -27,6 +27,8 @@ from pipelines.storage import damaged_table, open_table
 
 DERIVED = tuple(name for name in RELEASED_TABLES if name != "pages")
 _NUMBERED = re.compile(r"(\d{20})(?:\.\d{20})?\.(?:json|crc|checkpoint\..*|compacted\.json)")
+MOST_NAMED = 5
+"""Files that an error names and that are looked into."""
 _HINT = "_last_checkpoint"
 
 
@@ -209,15 +211,17 @@ def forget_table(data: DataFolder, name: str, version: int | None = None) -> Non
 
 
 def damage_in(data: DataFolder, told: str) -> RunFailure | None:
-    """The error of the table whose file an engine names in what it told, if that file is damaged; else None."""
-    named = re.search(r"/tables/(\w+)/((?:[\w=%]+/)*[\w.-]+\.(?:parquet|bin|json|crc))", told)
-    if not named or named[1] not in TABLES:
-        return None
-    file = f"{data.table(named[1])}/{unquote(named[2])}"
-    if found := find_fault(data, named[1]):
-        return damaged_table(data, named[1], found)
-    if file.endswith(".parquet") and not files.is_remote(data.root) and not _is_parquet(file):
-        return damaged_table(data, named[1], f"{file} cannot be read to its end", file)
+    """The error of a table whose file an engine names in what it told, if that file is damaged; else None."""
+    named = dict.fromkeys(re.findall(r"/tables/(\w+)/((?:[\w=%]+/)*[\w.-]+\.(?:parquet|bin|json|crc))", told))
+    for name, path in list(named)[:MOST_NAMED]:
+        if name not in TABLES:
+            continue
+        file = f"{data.table(name)}/{unquote(path)}"
+        if found := find_fault(data, name):
+            return damaged_table(data, name, found)
+        if path.endswith(".parquet") and not files.is_remote(data.root) \
+                and ("ChecksumException" in told or not _is_parquet(file)):
+            return damaged_table(data, name, f"{file} is not as it was written", file)
     return None
 
 

@@ -59,7 +59,8 @@ def full_disk(error: BaseException, folders: Iterable[str | os.PathLike[str]]) -
 def _line(found: list[BaseException]) -> str:
     """What the engine said."""
     texts = [getattr(cause, "found", None) or str(cause) for cause in found]
-    return next((line for text in texts for line in text.splitlines() if FULL.search(line)), texts[-1]).strip()[:200]
+    lines = [line for text in texts for line in text.splitlines() if FULL.search(line)]
+    return (lines or texts)[0].strip()[:200]
 
 
 def _existing(place: str) -> str:
