@@ -22,6 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from jobs.interrupts import interruptible
+from jobs.limits import check_limits
 from pipelines.errors import EspalierError, UserError, one_line, place_failure
 from pipelines.scratch import remove_left_overs
 
@@ -116,6 +117,8 @@ def _run(given: list[str], command: str | None, debug: bool, first_signal: Calla
         if args.command is None:
             parser.print_help()
             return 0
+        if args.command != "doctor":
+            check_limits(args.command)
         remove_left_overs()
         code = int(command_module(args.command).run(args))
         sys.stdout.flush()
