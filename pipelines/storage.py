@@ -9,6 +9,7 @@ differ: a MERGE that changes nothing would still rewrite files and make a versio
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import zlib
@@ -104,7 +105,7 @@ def damaged_table(data: DataFolder, name: str, found: str, file: str | None = No
         step = f"Remove the folder {folder} and read the dumps again: `{build} --wikipedia FILE…`."
     elif name not in RELEASED_TABLES:
         step = f"Move the folder {folder} away: what fills it ({TABLES[name].writer}) begins a new one."
-    elif file:
+    elif file and os.path.exists(file):
         step = f"Remove that file and run `{build}`: it makes the table again."
     else:
         step = f"Run `{build}`: it makes the table again."

@@ -186,7 +186,7 @@ def test_look_ups_read_only_their_buckets(bucketed: DataFolder) -> None:
     fresh = storage.TableReader(bucketed)
     assert len(fresh.rows_of_documents("units", ["unit_id"], ["enwiki:7"])) == 3
     assert len(fresh.rows_of_units("units", ["unit_id"], wanted)) == 2
-    with pytest.raises(RunFailure, match=r"table units.*cannot be read.*release list"):
+    with pytest.raises(RunFailure, match=r"table units.*cannot be read.*Run `espalier build"):
         fresh.rows("units", ["unit_id"])
 
 

@@ -18,8 +18,9 @@ import pytest
 def test_a_limit_that_is_too_low_is_one_line(tmp_path: Path, limit: int, value: int, told: str,
                                              command: str) -> None:
     arguments = [command, "--data", str(tmp_path), *(["what?"] if command == "ask" else [])]
-    done = subprocess.run([sys.executable, "-m", "jobs.cli", *arguments], capture_output=True, text=True, check=False,
-                          cwd=Path(__file__).parents[3], preexec_fn=lambda: resource.setrlimit(limit, (value, value)))
+    done = subprocess.run(
+        [sys.executable, "-m", "jobs.cli", *arguments], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[3], preexec_fn=lambda: resource.setrlimit(limit, (value, value)))
     assert done.returncode == 1
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
