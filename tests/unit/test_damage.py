@@ -38,8 +38,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         data, tables={"units": first}, n_buckets=4, encoder="e", encoder_dim=3, parser_version=1, token_counter="t",
         router={}, settings_sha256="5", counts={"units": 1}))
     second = write_units(data, ["new", "newer"])
-    files.write_json(f"{data.stages}/units.json", {"upstream": {"tree_nodes": 1}, "version": second, "settings": {}})
-    files.write_json(f"{data.stages}/embeddings.json", {"upstream": {"units": second}, "version": 1, "settings": {}})
+    for table, upstream, version in (("units", {"tree_nodes": 1}, second), ("embeddings", {"units": second}, 1)):
+        files.write_json(f"{data.stages}/{table}.json", {"upstream": upstream, "version": version, "settings": {}})
     return data
 
 
