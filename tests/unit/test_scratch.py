@@ -17,7 +17,8 @@ MAKE = ("import sys, time; from pipelines.scratch import scratch_folder; "
 
 def start(folder: Path) -> tuple[subprocess.Popen[str], Path]:
     process = subprocess.Popen([sys.executable, "-c", MAKE], text=True, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(folder)}, cwd=Path(__file__).parents[2])
+                               stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(folder)},
+                               cwd=Path(__file__).parents[2])
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
 
