@@ -7,30 +7,34 @@ data folder's instance, so that the UI shows them with their events, checks and 
 
 from __future__ import annotations
 
-import re
+import os
+import sqlite3
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
 
-from assets.checks import check_failure, remake
+from assets.checks import check_failure
 from assets.partitions import DUMP_FILES
 from assets.quality.rules import tolerant_rules
-from assets.stages import Listener, StageEvent, listening
+from assets.stages import Listener, StageEvent, listening, tell
 from assets.wikipedia import reading_failure
 from jobs.definitions import defs
-from jobs.instance import open_instance
+from jobs.instance import broken_store, open_instance
 from jobs.refresh import BUILD_TAGS, ingest_dumps, refresh_corpus
 from jobs.sensors import range_tags
 from pipelines.build_options import BuildOptions, load_build_options, save_build_options
-from pipelines.dump_files import DumpFile, refusals, take_dump_files
-from pipelines.errors import EspalierError, RunFailure, UserError, argument
+from pipelines.damage import damage_in, mend_tables
+from pipelines.dump_files import DumpFile, describe_dump_file, refusals, take_dump_files
+from pipelines.errors import EspalierError, RunFailure, UserError, argument, causes
+from pipelines.full_disk import full_disk, written_folders
 from pipelines.locking import build_lock
 from pipelines.settings import DataFolder, profile_by_name
-from pipelines.storage import append_rejects, table_exists
+from pipelines.storage import TableReader, append_rejects, table_exists
 
 REPOSITORY_TAG = {".dagster/repository": "__repository__@espalier"}
 """With it the UI lists a run under the job of the code location in `workspace.yaml`."""
@@ -89,6 +93,8 @@ def build(data: DataFolder, request: BuildRequest, listener: Listener | None = N
         stack.enter_context(build_lock(data))
         for each in (summary.note, events.append, *([listener] if listener else [])):
             stack.enter_context(listening(each))
+        for mended in mend_tables(data):
+            tell(StageEvent("mended", "done", facts={"mended": str(mended)}))
         files, refused = _taken(data, request)
         keep_options(data, request)
         instance = stack.enter_context(open_instance(data, profile.name))
@@ -119,7 +125,8 @@ def _taken(data: DataFolder, request: BuildRequest) -> tuple[list[DumpFile], lis
     if request.full_snapshot and not request.wikipedia:
         raise UserError("--full-snapshot", "no dump file was given", "all files of the wiki's dump",
                         "Name them with --wikipedia FILE….")
-    files, refused = take_dump_files(data, request.wikipedia)
+    lost = () if table_exists(data, "pages") else _lost_dumps(data, request.wikipedia)
+    files, refused = take_dump_files(data, (*request.wikipedia, *lost))
     if refused:
         append_rejects(data, refusals({error.subject.removeprefix("dump "): error for error in refused}))
     if refused and not files:
@@ -128,6 +135,25 @@ def _taken(data: DataFolder, request: BuildRequest) -> tuple[list[DumpFile], lis
         raise UserError(f"data folder {data.root}", "no pages yet and no dump file was given",
                         "a dump to build from", "Name one with --wikipedia FILE.")
     return files, refused
+
+
+def _lost_dumps(data: DataFolder, given: Sequence[str]) -> list[str]:
+    """The dumps that a table `pages` which is gone was made of, but for those that are given: all are read again.
+
+    Raises UserError for one that is not where it was.
+    """
+    if not table_exists(data, "dump_files"):
+        return []
+    known = TableReader(data).rows("dump_files", ("path", "sha256"))
+    hashes = {describe_dump_file(path).sha256 for path in given} if known else set()
+    lost = [row["path"] for row in known if row["sha256"] not in hashes]
+    if gone := [path for path in lost if not os.path.isfile(path)]:
+        raise UserError(
+            f"dump {gone[0]}", f"it is not there any more, and the table pages, which was made of it "
+            f"{f'and {len(gone) - 1} more ' if len(gone) > 1 else ''}too, was removed",
+            "every dump of the pages, to read again",
+            f"Give it with --wikipedia, or remove {data.table('dump_files')} as well to build without it.")
+    return lost
 
 
 def close_dead_runs(instance: dg.DagsterInstance) -> None:
@@ -177,19 +203,36 @@ def run_job(data: DataFolder, instance: dg.DagsterInstance, job: str, events: li
 
 
 def _clear_error(data: DataFolder, job: str, events: list[StageEvent], error: BaseException) -> EspalierError:
+    last = events[-1] if events else StageEvent("start")
+    if full := full_disk(error, written_folders(data)):
+        return full
+    if ended := java_end():
+        return RunFailure(f"Java in the stage {last.name}", ended, "a Java that runs until the build ends",
+                          "Mostly the system ends it for want of memory: free some, or set a smaller "
+                          "spark.driver.memory. The same command completes the build.")
+    if damaged := damage_in(data, "\n".join(map(str, causes(error)))):
+        return damaged
     for cause in causes(error):
         if isinstance(cause, EspalierError):
             return cause
-    last = events[-1] if events else StageEvent("start")
+        if isinstance(cause, sqlite3.DatabaseError):
+            return broken_store(data, f"{type(cause).__name__}: {cause}")
     if failures := last.facts.get("failures"):
         return check_failure(last.name.removesuffix(" checks"), failures, data)
     root = list(causes(error))[-1]
     found = f"{type(root).__name__}: {_message(root)[:300]}"
-    if damaged := re.search(r"/tables/(\w+)/", str(root)):
-        return damaged_table(data, damaged[1], found)
     return RunFailure(f"job {job}, stage {last.name}", found,
                       "a stage that ends well",
                       "Run the command again: it goes on where it ended. --debug shows the traceback.")
+
+
+def java_end() -> str | None:
+    """How Java has ended, if a stage started one; a build without Spark does not import it for this."""
+    if "pyspark" not in sys.modules:
+        return None
+    from spark_jobs import session
+
+    return session.java_end()
 
 
 def _message(error: BaseException) -> str:
@@ -199,18 +242,3 @@ def _message(error: BaseException) -> str:
 
         return cause_line(str(error))
     return (str(error).strip().splitlines() or [""])[0]
-
-
-def damaged_table(data: DataFolder, table: str, found: str) -> RunFailure:
-    """The error of a table whose files cannot be read: what is derived can be made again."""
-    return RunFailure(f"table {data.table(table)}", found, "files that can be read", remake(data, table))
-
-
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it was raised from, outermost first; Dagster keeps the cause of a step apart."""
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = getattr(current, "user_exception", None) or current.__cause__

@@ -4,8 +4,8 @@ What belongs here: the list of commands, help, errors, signals. What does not: w
 (`commands/`, one module each with `add_parser` and `run`). Only the module of the command that was given is
 imported, so that help is there at once.
 
-Exit codes: 0 done, 1 a run failed, 2 something in what the user gave, 130 interrupted, 141 the reader of
-the output went away.
+Exit codes: 0 done, 1 a run failed, 2 something in what the user gave, 128 + N ended by the signal N (130 by
+Ctrl-C, 143 by `timeout` or a shutdown, 129 by a closed terminal), 141 the reader of the output went away.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
+from jobs.interrupts import interruptible
+from jobs.limits import check_limits
 from pipelines.errors import EspalierError, UserError, one_line, place_failure
+from pipelines.scratch import remove_left_overs
 from pipelines.visible import visible_output
 
 COMMANDS = {
@@ -52,7 +57,7 @@ start here:
 Set ESPALIER_DATA to leave out --data. An error is one line: what it is about, what was found, what was
 expected, what to do. --debug adds the traceback.
 """
-INTERRUPTED, OUTPUT_CLOSED = 130, 141
+BY_SIGNAL, OUTPUT_CLOSED = 128, 141
 DEBUG = "--debug"
 
 
@@ -105,6 +110,12 @@ def _main(arguments: Sequence[str] | None) -> int:
     debug = DEBUG in given[:options_end]
     given = [text for place, text in enumerate(given) if text != DEBUG or place > options_end]
     command = next((text for text in given if not text.startswith("-")), None)
+    with interruptible() as first_signal:
+        return _run(given, command, debug, first_signal)
+
+
+def _run(given: list[str], command: str | None, debug: bool, first_signal: Callable[[], int]) -> int:
+    args = argparse.Namespace()
     try:
         parser = build_parser(command)
         args = parser.parse_args(given)
@@ -112,27 +123,55 @@ def _main(arguments: Sequence[str] | None) -> int:
         if args.command is None:
             parser.print_help()
             return 0
+        if args.command != "doctor":
+            check_limits(args.command)
+        remove_left_overs()
         code = int(command_module(args.command).run(args))
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
+        number = first_signal()
+        by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
         step = "; the served release is unchanged, the same command completes the build" \
             if command == "build" else ""
-        print(f"espalier: interrupted{step}", file=sys.stderr)
-        return INTERRUPTED
+        print(f"espalier: interrupted{by}{step}", file=sys.stderr)
+        return BY_SIGNAL + number
     except BrokenPipeError:
-        # Python flushes again at exit: into nothing, or it would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return OUTPUT_CLOSED
     except Exception as error:  # noqa: BLE001 - the one place where an error becomes a line and a code
-        return _report(error, debug)
+        return _report(error, debug, args)
 
 
-def _report(error: Exception, debug: bool) -> int:
+def _drop_output() -> None:
+    """Python flushes stdout again at exit: into nothing, or it would complain of what was said already."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _places(args: argparse.Namespace) -> list[str]:
+    """The folders that a command writes to."""
+    from pipelines.full_disk import written_folders
+    from pipelines.settings import DataFolder
+
+    with suppress(EspalierError):
+        return written_folders(DataFolder.at(getattr(args, "data", None)))
+    return []
+
+
+def _report(error: Exception, debug: bool, args: argparse.Namespace) -> int:
     if debug:
         traceback.print_exception(error)
+    if not isinstance(error, UserError) or isinstance(error.__cause__, OSError):
+        from pipelines.full_disk import full_disk
+
+        error = full_disk(error, _places(args)) or error
     if isinstance(error, OSError):
         error = place_failure(error) or error
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
     if isinstance(error, EspalierError):
         for each in getattr(error, "errors", ()):
             print(f"espalier: {one_line(str(each.as_command_line()))}", file=sys.stderr)

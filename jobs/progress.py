@@ -6,6 +6,7 @@ does not: the build (`build.py`). Progress goes to stderr, so that stdout holds 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,8 @@ def describe(event: StageEvent) -> str:
     if event.state == "failed":
         return f"failed after {seconds}"
     facts = event.facts
+    if "mended" in facts:
+        return str(facts["mended"])
     if "rules" in facts:
         if failed := facts["failed"]:
             return f"failed: {', '.join(failed)} ({seconds})"
@@ -84,20 +87,30 @@ def own_screen(log: Path) -> Iterator[IO[str]]:
     # A test's stderr is no file descriptor of its own: progress then goes to the object that stands for it.
     is_real = _descriptor(python_streams[1]) == 2
     screen = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace") if is_real else python_streams[1]
-    with log.open("w", encoding="utf-8") as target:
+    with io.TextIOWrapper(io.BufferedWriter(_Log(log, "w")), encoding="utf-8") as target:
         os.dup2(target.fileno(), 1)
         os.dup2(target.fileno(), 2)
         sys.stdout = sys.stderr = target
         try:
             yield screen
         finally:
-            target.flush()
             sys.stdout, sys.stderr = python_streams
+            target.flush()
             for number, descriptor in enumerate(kept, 1):
                 os.dup2(descriptor, number)
                 os.close(descriptor)
             if is_real:
                 screen.close()
+
+
+class _Log(io.FileIO):
+    """A file that drops what it cannot take, as on a full disk: a log must not keep an error from the screen."""
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content) or 0
+        except OSError:
+            return memoryview(content).nbytes
 
 
 def _descriptor(stream: Any) -> int:

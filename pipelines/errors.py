@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 NAMED_ERRORS = 3
@@ -103,6 +103,16 @@ class RunFailure(EspalierError):
     """A run that could not finish: a lock, a full disk, a failed check, a damaged table."""
 
     exit_code = 1
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from, outermost first; Dagster keeps the cause of a step apart."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = getattr(current, "user_exception", None) or current.__cause__
 
 
 _PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,

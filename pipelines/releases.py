@@ -307,7 +307,8 @@ def usable_release(data: DataFolder) -> Release | None:
         check_usable(data, release)
     except EspalierError:
         return None
-    return release
+    # One of its tables was made again: a version of that number may hold other rows now.
+    return None if release.cleaned else release
 
 
 def mark_cleaned(data: DataFolder, release: Release) -> None:

@@ -9,6 +9,7 @@ differ: a MERGE that changes nothing would still rewrite files and make a versio
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import zlib
@@ -19,7 +20,7 @@ from itertools import groupby
 from typing import Any
 
 from pipelines.errors import RunFailure
-from pipelines.schemas import TABLES, Table
+from pipelines.schemas import RELEASED_TABLES, TABLES, Table
 from pipelines.settings import DataFolder
 
 BUCKETS_PROPERTY = "espalier.n_buckets"
@@ -81,8 +82,7 @@ def open_table(data: DataFolder, name: str, version: int | None = None) -> Any:
                          f"Run `espalier build --data {data.root}`.") from None
     except (DeltaError, OSError) as error:
         at = "" if version is None else f" at version {version}"
-        raise RunFailure(f"table {name}", f"{path}{at} cannot be opened ({_first_line(error)})",
-                         "a readable Delta log", _remedy(data)) from error
+        raise damaged_table(data, name, f"{path}{at} cannot be opened ({_first_line(error)})") from error
 
 
 def table_exists(data: DataFolder, name: str) -> bool:
@@ -93,12 +93,34 @@ def table_exists(data: DataFolder, name: str) -> bool:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0][:300]
+    """Of an engine's error its last clause, without its advice to report it: what it met is the file's fault."""
+    line = re.sub(r"\.?\s*This is a kernel bug, please report\.?", "", str(error).strip().split("\n")[0])
+    return re.sub(r"^(?:(?:External|Kernel|Parquet|Arrow|Internal) error:? )+", "", line)[:300]
 
 
-def _remedy(data: DataFolder) -> str:
-    return (f"Serve a kept release (`espalier release list --data {data.root}`, then `release use N`), "
-            f"or restore the folder and run `espalier build`.")
+def damaged_table(data: DataFolder, name: str, found: str, file: str | None = None) -> RunFailure:
+    """The error of a table that cannot be read, with what helps. file: the data file that is damaged, if known."""
+    folder, build = data.table(name), f"espalier build --data {data.root}"
+    if name in ("pages", "dump_files"):
+        step = f"Remove the folder {folder} and read the dumps again: `{build} --wikipedia FILE…`."
+    elif name not in RELEASED_TABLES:
+        step = f"Move the folder {folder} away: what fills it ({TABLES[name].writer}) begins a new one."
+    elif file and os.path.exists(file):
+        step = f"Remove that file and run `{build}`: it makes the table again."
+    else:
+        step = f"Run `{build}`: it makes the table again."
+    return RunFailure(f"table {name}", found, "a log and data files as they were written", step)
+
+
+def _broken_file(data: DataFolder, name: str, version: int, error: BaseException) -> str | None:
+    """The data file that a read failed at: delta-rs names it, or else every file is read to its end."""
+    if named := re.search(rf"/tables/{name}/([^:]*?\.(?:parquet|bin))", str(error)):
+        return f"{data.table(name)}/{named[1]}"
+    if "://" in data.root:
+        return None
+    from pipelines.damage import broken_files
+
+    return next(broken_files(data, name, version), None)
 
 
 class TableReader:
@@ -208,9 +230,11 @@ class TableReader:
             # delta-rs raises a bare Exception for a missing or damaged Parquet file.
             yield from self._queries[name].execute(sql)
         except Exception as error:
-            raise RunFailure(
-                f"table {name}", f"{self.data.table(name)} at version {self.version(name)} cannot be read "
-                f"({_first_line(error)})", "every data file of that version", _remedy(self.data)) from error
+            version = self.version(name)
+            file = _broken_file(self.data, name, version, error)
+            raise damaged_table(
+                self.data, name, f"{file or self.data.table(name)} of version {version} cannot be read "
+                f"({_first_line(error)})", file) from error
 
 
 def _quoted(column: str) -> str:

@@ -7,9 +7,9 @@ already: its master, memory and logging stay as the user gave them.
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import RunFailure
 from pipelines.reachable import refusal
+from pipelines.scratch import scratch_folder
 from pipelines.settings import CACHE_VARIABLE, DataFolder, Profile
 from spark_jobs.runtime import delta_jars, prepare_java
 from spark_jobs.tables import LISTED_DOCUMENTS, cause_line
@@ -46,6 +47,8 @@ appender.console.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 _FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 ROWS_OF_A_PAGE = 1_000
+JAVA_END_S = 1.0
+"""Its connections are gone a moment before it is."""
 _TABLE_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -97,6 +100,19 @@ def get_spark(profile: Profile, data: DataFolder | None = None, app_name: str = 
     return session
 
 
+def java_end() -> str | None:
+    """How this process's Java has ended by itself, in words; None while it runs, and where none was started."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is None:
+        return None
+    try:
+        code = java.wait(JAVA_END_S)
+    except subprocess.TimeoutExpired:
+        return None
+    number = -code if code < 0 else code - 128
+    return f"it was ended by {signal.Signals(number).name}" if 0 < number < signal.NSIG else f"it ended with {code}"
+
+
 def _is_local(master: str) -> bool:
     return master.startswith("local") or not master
 
@@ -104,12 +120,16 @@ def _is_local(master: str) -> bool:
 def _launch_settings(profile: Profile) -> dict[str, str]:
     """What the driver's JVM is started with."""
     master = os.environ.get(MASTER_VARIABLE) or profile.spark_master
-    scratch = _scratch_folder()
+    scratch = scratch_folder("spark")
+    (scratch / "log4j2.properties").write_text(_LOGGING)
     os.environ["JAVA_HOME"] = str(prepare_java())
     settings = {
         "spark.master": master,
         "spark.driver.memory": profile.spark_driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={scratch / 'log4j2.properties'} "
+        # All that Java writes beside the tables is below one folder, with the process's lock: what a kill leaves
+        # behind is known for ours. Its own folder of figures for tools stays away.
+        "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={scratch / "log4j2.properties"}" '
+                                         f'"-Djava.io.tmpdir={scratch}" -XX:-UsePerfData '
                                          + (_FAST_JVM if profile.name == "fast" else ""),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         # Said here, for Spark's launcher takes a session from Python for a shell and would switch it on.
@@ -164,10 +184,3 @@ def _with_jars(given: dict[str, str], jars: list[str]) -> dict[str, str]:
         return {}
     return {"spark.jars": ",".join([*filter(None, given.get("spark.jars", "").split(",")), *jars])}
 
-
-def _scratch_folder() -> Path:
-    """A folder for this process alone, removed when it ends; it holds the logging settings."""
-    folder = Path(tempfile.mkdtemp(prefix="espalier-spark-"))
-    (folder / "log4j2.properties").write_text(_LOGGING)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

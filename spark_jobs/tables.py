@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.damage import forget_table
 from pipelines.deletion_vectors import PROPERTY as DELETION_VECTORS
 from pipelines.errors import RunFailure
 from pipelines.schemas import TABLES, Table, describe
@@ -106,6 +107,7 @@ def ensure_table(spark: SparkSession, data: DataFolder, name: str, profile: Prof
     table = TABLES[name]
     version = table_version(data, name)
     if version is None:
+        forget_table(data, name)
         spark.sql(_create_statement(table, data.table(name), n_buckets(data, profile)))
         return 0
     found = {f.name: f.dataType.simpleString() for f in read_table(spark, data, name).schema}

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from pipelines.errors import RunFailure
 from pipelines.reachable import refusal
+from pipelines.scratch import scratch_folder
 
 ADDRESS_VARIABLE = "RAY_ADDRESS"
 OBJECT_STORE_BYTES = 256 << 20
@@ -44,9 +45,13 @@ def ray_session(n_cpus: int | None = None) -> Iterator[None]:
                 raise _refused(address) from error
             raise _unreachable(address, f"{type(error).__name__}: {error}".splitlines()[0]) from error
     else:
+        from ray._common.utils import get_default_system_temp_dir
+
         try:
             ray.init("local", num_cpus=n_cpus or len(os.sched_getaffinity(0)), include_dashboard=False,
-                     log_to_driver=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1")
+                     log_to_driver=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1",
+                     # Ray would keep the logs of every session for ever.
+                     _temp_dir=str(scratch_folder("ray", get_default_system_temp_dir())))
         # Ray raises what it likes: Exception itself where its node is not up within half a minute.
         except Exception as error:
             ray.shutdown()

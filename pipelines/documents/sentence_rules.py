@@ -22,19 +22,20 @@ _SAME_AS = {"simple": "en", "": "en", "sco": "en", "nn": "no", "nb": "no", "sh":
 # The last four letters of a longer Roman number are those of one of these.
 _ROMAN = "viii xiii xvii xviii xxii xxiii xxvi xxvii xxviii xxix xxxi xxxii"
 
-_ENGLISH_SAYING = "|".join("""
-said says asks asked replies replied answers answered cries cried shouted called wrote writes adds added exclaimed
-whispered yelled screamed sang declared muttered murmured mumbled announced demanded inquired enquired insisted begged
-pleaded roared bellowed hissed growled snapped sobbed gasped groaned moaned sighed laughed chuckled giggled shrieked
-squealed barked protested repeated retorted remarked responded suggested wondered warned urged chanted boasted
-complained observed joked interrupted thundered wailed whined whimpered snarled sneered teased taunted stammered
-stuttered spat quipped quoted recited recalled prayed promised proclaimed pronounced pondered offered objected noted
-nagged mused mocked mentioned lied lamented jeered invited informed implored hollered howled hailed grumbled grunted
-grinned greeted gloated explained echoed drawled croaked crowed cooed continued conceded concluded confessed confirmed
-commented commanded claimed challenged cautioned cheered chimed chided argued apologized apologised admitted agreed
-advised affirmed acknowledged ordered swore thought told wept wheezed yelped vowed uttered stated shrilled scolded
-scoffed ranted purred piped panted quoth
-""".split())
+_ENGLISH_SAYING = (
+    "said|says|asks|asked|replies|replied|answers|answered|cries|cried|shouted|called|wrote|writes|adds|"
+    "added|exclaimed|whispered|yelled|screamed|sang|declared|muttered|murmured|mumbled|announced|"
+    "demanded|inquired|enquired|insisted|begged|pleaded|roared|bellowed|hissed|growled|snapped|sobbed|"
+    "gasped|groaned|moaned|sighed|laughed|chuckled|giggled|shrieked|squealed|barked|protested|repeated|"
+    "retorted|remarked|responded|suggested|wondered|warned|urged|chanted|boasted|complained|observed|"
+    "joked|interrupted|thundered|wailed|whined|whimpered|snarled|sneered|teased|taunted|stammered|"
+    "stuttered|spat|quipped|quoted|recited|recalled|prayed|promised|proclaimed|pronounced|pondered|"
+    "offered|objected|noted|nagged|mused|mocked|mentioned|lied|lamented|jeered|invited|informed|"
+    "implored|hollered|howled|hailed|grumbled|grunted|grinned|greeted|gloated|explained|echoed|drawled|"
+    "croaked|crowed|cooed|continued|conceded|concluded|confessed|confirmed|commented|commanded|claimed|"
+    "challenged|cautioned|cheered|chimed|chided|argued|apologized|apologised|admitted|agreed|advised|"
+    "affirmed|acknowledged|ordered|swore|thought|told|wept|wheezed|yelped|vowed|uttered|stated|shrilled|"
+    "scolded|scoffed|ranted|purred|piped|panted|quoth")
 """Verbs of saying, as they stand behind a quotation."""
 
 _REPORTING = {

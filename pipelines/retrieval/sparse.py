@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 from pipelines.retrieval.index_files import Manifest, finish_folder
 from pipelines.retrieval.spelling import plain
 from pipelines.retrieval.terms import is_unspaced, terms
+from pipelines.scratch import scratch_folder
 from pipelines.storage import doc_id_of
 
 SPARSE_FORMAT = 2
@@ -102,11 +102,11 @@ class SparseIndex:
 
         if not os.access(folder, os.W_OK):
             # tantivy locks a file beside the index even to read it: others open it through links.
-            self._links = tempfile.TemporaryDirectory(prefix="espalier-sparse-")
+            links = scratch_folder("sparse")
             for path in folder.iterdir():
                 if path.suffix != ".lock":
-                    Path(self._links.name, path.name).symlink_to(path)
-            folder = Path(self._links.name)
+                    (links / path.name).symlink_to(path)
+            folder = links
         self._index = tantivy.Index.open(str(folder))
         self._schema = self._index.schema
         self._searcher = self._index.searcher()

@@ -186,7 +186,7 @@ def test_look_ups_read_only_their_buckets(bucketed: DataFolder) -> None:
     fresh = storage.TableReader(bucketed)
     assert len(fresh.rows_of_documents("units", ["unit_id"], ["enwiki:7"])) == 3
     assert len(fresh.rows_of_units("units", ["unit_id"], wanted)) == 2
-    with pytest.raises(RunFailure, match=r"table units.*cannot be read.*release list"):
+    with pytest.raises(RunFailure, match=r"table units.*cannot be read.*Run `espalier build"):
         fresh.rows("units", ["unit_id"])
 
 
@@ -244,7 +244,7 @@ def test_missing_and_damaged_tables_name_path_and_remedy(data: DataFolder) -> No
         storage.TableReader(data, {"questions": 99}).rows("questions")
     log = Path(data.table("questions")) / "_delta_log"
     sorted(log.glob("*.json"))[-1].write_text("{damaged")
-    with pytest.raises(RunFailure, match=r"tables/questions.*cannot be opened.*a readable Delta log"):
+    with pytest.raises(RunFailure, match=r"cannot be opened.*Move the folder .*tables/questions away"):
         storage.open_table(data, "questions")
 
 

@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from assets.stages import StageEvent
-from jobs.build import BuildRequest, BuildSummary, build, causes, close_dead_runs, damaged_table
+from jobs.build import BuildRequest, BuildSummary, build, close_dead_runs
 from jobs.instance import HOME_VARIABLE, open_instance, place_instance
 from jobs.refresh import BUILD_TAGS
 from pipelines.build_options import BuildOptions, load_build_options, save_build_options
-from pipelines.errors import RunFailure, UserError
+from pipelines.errors import RunFailure, UserError, causes
 from pipelines.settings import DataFolder, Profile
 
 
@@ -95,11 +95,3 @@ def test_asked_namespaces_stay_asked(data: DataFolder, profile: Profile) -> None
     Path(data.root, "build_options.json").write_text("{")
     with pytest.raises(RunFailure, match="build options"):
         load_build_options(data)
-
-
-@pytest.mark.parametrize(("table", "remedy"), [
-    ("tree_nodes", "made anew"), ("pages", "build from the dumps again")])
-def test_a_damaged_table_is_named_with_its_remedy(data: DataFolder, table: str, remedy: str) -> None:
-    error = damaged_table(data, table, "OSError: no such file")
-    assert data.table(table) in error.subject
-    assert remedy in error.next_step

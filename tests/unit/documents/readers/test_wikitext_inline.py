@@ -179,8 +179,9 @@ def test_a_block_in_a_caption_is_marked_as_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("markup", [
-    "Write &lt;ref name=\"x\"&gt; there", "Two &#91;&#91;brackets&#93;&#93; here", "Open &#123;&#123;a&#125;&#125; it",
-    "A <nowiki>[[b]]</nowiki> c", "Type &#39;&#39;&#39;bold&#39;&#39;&#39; so", "Put &lt;br /&gt; at the end",
+    "Write &lt;ref name=\"x\"&gt; there", "Two &#91;&#91;brackets&#93;&#93; here",
+    "Open &#123;&#123;a&#125;&#125; it", "A <nowiki>[[b]]</nowiki> c",
+    "Type &#39;&#39;&#39;bold&#39;&#39;&#39; so", "Put &lt;br /&gt; at the end",
 ])
 def test_escaped_markup_that_the_page_shows_is_no_residue(markup: str) -> None:
     [node] = read(markup).nodes[1:]
