@@ -22,7 +22,6 @@ from pipelines.documents.readers.multistream import bz2_stream_offsets
 from pipelines.documents.readers.page_xml import REPLACED_CONTROL, Page, PageFault, read_page
 from pipelines.documents.readers.siteinfo import SiteInfo
 from pipelines.documents.readers.streams import FETCH_AGAIN, DumpError, file_bytes, range_bytes
-from pipelines.errors import shortened
 
 __all__ = ["DumpError", "Page", "PageFault", "SiteInfo", "bz2_stream_offsets", "iter_pages", "read_site_info",
            "sample_dump_path"]
@@ -35,9 +34,6 @@ MAX_PAGE_TAGS = 1 << 21
 HEAD_BYTES = 4096
 """Of what is no dump: enough to say what it begins with."""
 _ELEMENT = re.compile(r"<([\w:.-]+)")
-
-    def __repr__(self) -> str:
-        return f"<Page {self.page_id} {shortened(self.title)!r}, {len(self.text or '')} characters>"
 
 
 def sample_dump_path() -> Path:

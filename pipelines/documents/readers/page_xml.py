@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pipelines.documents.readers.redirects import redirect_target
+from pipelines.errors import shortened
 
 REPLACED_CONTROL = "\ufdd0"
 """What `dump.py` puts in place of control characters."""
@@ -53,6 +54,9 @@ class Page(NamedTuple):
     """What the text is, as json or css; None for wikitext."""
     verified: bool | None = None
     """Whether the text is the one whose checksum the dump has; None where it has none."""
+
+    def __repr__(self) -> str:
+        return f"<Page {self.page_id} {shortened(self.title)!r}, {len(self.text or '')} characters>"
 
 
 class PageFault(NamedTuple):
