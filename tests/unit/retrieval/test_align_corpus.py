@@ -225,12 +225,12 @@ def test_a_title_that_redirects_names_the_documents_of_its_target(birds: DataFol
 
 
 @pytest.mark.parametrize(("title", "found", "step"), [
-    ("Stork", "a redirect has it and leads to no document", "Correct --title."),
-    ("Round", "a redirect has it and leads to no document", "Correct --title."),
-    ("Broken", "its page has no tree", "Correct --title."),
+    ("Stork", "a redirect has it and leads to no document", "Correct titles=."),
+    ("Round", "a redirect has it and leads to no document", "Correct titles=."),
+    ("Broken", "its page has no tree", "Correct titles=."),
     ("Owlz", "no document has it", "Near it: Owl"),
-    ("", "no document has it", "Correct --title."),
-    ("'; --", "no document has it", "Correct --title."),
+    ("", "no document has it", "Correct titles=."),
+    ("'; --", "no document has it", "Correct titles=."),
 ])
 def test_a_title_without_a_document_says_what_it_is_and_what_is_near(birds: DataFolder, title: str, found: str,
                                                                      step: str) -> None:

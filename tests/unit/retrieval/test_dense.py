@@ -64,6 +64,7 @@ class Corpus:
             "bucket": [storage.bucket_of(self.doc_ids[p], N_BUCKETS) for p in places],
             "vector": [self.vectors[p] for p in places]}
         n = len(places)
+        storage.create_table(self.data, "documents", N_BUCKETS)
         for name, constants in CONSTANTS.items():
             storage.create_table(self.data, name, N_BUCKETS)
             schema = TABLES[name].arrow_schema()
