@@ -60,9 +60,9 @@ def build_indexes(data: DataFolder, profile: Profile, versions: Mapping[str, int
                   release_number: int) -> dict[str, str]:
     """Build what is missing of the release's indexes; returns their folders relative to the data folder.
 
-    versions: of the tables documents, units and embeddings at least. An index that a killed run has finished over the
-    same versions is kept, and shards whose data files did not change are taken from the newest release that
-    has them. Raises RunFailure when a table cannot be read or holds vectors of several dimensions.
+    versions: of the tables documents, units and embeddings at least. An index that a killed run has finished
+    over the same versions is kept, and shards whose data files did not change are taken from the newest release
+    that has them. Raises RunFailure when a table cannot be read or holds vectors of several dimensions.
     """
     reader = TableReader(data, versions)
     base = f"indexes/{release_number}"

@@ -17,7 +17,7 @@ from pipelines.documents.readers.templates.call import Call
 from pipelines.documents.readers.templates.names import names_of
 
 HANDLER_MODULES = ("words", "signs", "functions", "numbers", "measures", "dates", "places", "charts", "links",
-                   "citations", "blocks", "infoboxes", "episodes")
+                   "citations", "blocks", "infoboxes", "episodes", "date_names")
 """Modules of this package that enter handlers: a new one is named here."""
 
 Words = Callable[[Call], str]

@@ -65,3 +65,14 @@ def test_a_row_of_an_infobox_on_the_line_of_another_is_a_row_of_its_own() -> Non
     rows = tree('{{Infobox song\n|B-side="Wake" (7")<br/>"Way" (12")| released = 1989\n}}\n')
     assert rows[-3:] == ["  tr", "    th released", "    td 1989"]
     assert read("{{flat list|\n* A\n}}").counts == {}
+
+
+@pytest.mark.parametrize(("language", "call", "shown"), [
+    ("de", "{{geburtsdatum|7|5|1931}}", "7. Mai 1931"),
+    ("tr", "{{doğum tarihi xyz|1931|5|7}}", "7 Mayıs 1931"),
+    ("en", "{{some date of death|May|7|1931}}", "May 7, 1931"),
+    ("en", "{{strange birth date|1931|5|7|df=y}}", "7 May 1931"),
+    ("fr", "{{âge depuis|1969|7|20}}", ""),
+])
+def test_templates_called_after_a_date(language: str, call: str, shown: str) -> None:
+    assert words(f"X {call} Y", SiteInfo.unknown(language)) == " ".join(f"X {shown} Y".split())
