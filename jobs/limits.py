@@ -21,8 +21,8 @@ LEAST = (
 
 Address space and open files are the least under which `ask` answered on a small corpus; with 1,500,000 KiB it hung.
 """
-LEAST_OF_A_BUILD = {resource.RLIMIT_AS: 8 << 30, resource.RLIMIT_NOFILE: 512}
-"""Java reserves its heap and room for classes, and opens its jars."""
+LEAST_OF_A_BUILD = {resource.RLIMIT_AS: 6_500_000 << 10, resource.RLIMIT_NOFILE: 512}
+"""Java reserves its heap and room for classes, and opens its jars: under 5,000,000 KiB it did not start a task."""
 
 
 def check_limits(command: str) -> None:

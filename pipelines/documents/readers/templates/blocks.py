@@ -165,12 +165,14 @@ def pie_chart(walk: Any, call: Call) -> None:
 @block("historical populations")
 def populations(walk: Any, call: Call) -> None:
     """Years and inhabitants: `{{Historical populations|1901|73022|…}}` or `|1901=73022`; shares of growth,
-    which the wiki computes, are left out."""
+    which the wiki computes, are left out. Without a title the template's name says what the numbers are."""
     values = [call.text(name) for name in call.ranges if name.isdigit() and len(name) < 4]
     rows = [(values[at], values[at + 1]) for at in range(0, len(values) - 1, 2) if values[at]]
     rows += [(name, call.text(name)) for name in call.ranges if len(name) == 4 and name.isdigit()]
     language = call.language
-    _chart_table(walk, call.text("title"), [(year, grouped(number, language)) for year, number in rows if number])
+    name = " ".join(call.shown_name.split())
+    title = call.text("title") or name[:1].upper() + name[1:]
+    _chart_table(walk, title, [(year, grouped(number, language)) for year, number in rows if number])
     for name in ("footnote", "source"):
         if call.text(name):
             walk.blocks.words.append(call.text(name))

@@ -200,9 +200,11 @@ def test_unknown_templates_on_a_line_of_their_own_are_navigation() -> None:
 def test_charts_are_tables() -> None:
     assert tree("{{Pie chart|caption=C|label1=A|value1=5|label2=B|value2=95}}") == [
         "table", "  caption C", "  tr", "    th A", "    td 5%", "  tr", "    th B", "    td 95%"]
-    rows = ["table", "  tr", "    th 1901", "    td 73,022", "  tr", "    th 1911", "    td 9", "p S"]
-    assert tree("{{Historical populations|1901|73022|1911|9|source=S}}") == rows
-    assert tree("{{US Census population|1901=73022|1911=9|footnote=S}}") == rows
+    rows = ["  tr", "    th 1901", "    td 73,022", "  tr", "    th 1911", "    td 9", "p S"]
+    assert tree("{{historical populations|1901|73022|1911|9|source=S}}") == [
+        "table", "  caption Historical populations", *rows]
+    assert tree("{{US Census population|1901=73022|1911=9|title=People|footnote=S}}") == [
+        "table", "  caption People", *rows]
     assert tree("{{legend|#f00|A}}{{legend|#0f0|B}}") == ["p A", "p B"]
     assert tree("{{chart/start}}\n{{chart| | AAA |-| B| AAA=One|B=Two}}\n{{chart/end}}") == ["p One · Two"]
 
