@@ -115,8 +115,8 @@ def markup(chance: random.Random) -> Iterator[tuple[str, bytes]]:
     yield "long-tag.xml", b"<" + b"m" * (4 << 20) + b">"
     yield "unclosed.xml", HEAD + page(1, b"a <b c") + END
     yield "crossed.xml", HEAD + b"<page><title>T</page></title>" + END
-    yield "no-id.xml", HEAD + b"<page><title>T</title><revision><id>1</id></revision></page>" + END
-    yield "word-for-id.xml", HEAD + page(1, b"x").replace(b"<id>1</id>", b"<id>one</id>", 1) + END
+    yield "stray-end.xml", HEAD + b"</page>" + END
+    yield "open-comment.xml", HEAD + page(1, b"x") + b"<!-- never closed" + END
     yield "no-wiki.xml", b"<mediawiki>" + page(1, b"x") + END
     yield "evil-wiki.xml", b"<mediawiki><siteinfo><dbname>../w</dbname></siteinfo>" + page(1, b"x") + END
     yield "latin-1.xml", HEAD + page(1, "Größe".encode("latin-1")) + END

@@ -83,13 +83,7 @@ def test_what_was_removed_or_damaged_is_named_and_made_again(
 
     for file in (root / "tables/units").rglob("*.parquet"):
         file.unlink()
-    capsys.readouterr()
-    assert build() == 1
-    told = one_line(capsys.readouterr().err)
-    folder = re.search(r"Remove the folder (\S*/tables/units) and run again", told)
-    assert folder, told
-    shutil.rmtree(folder[1])
-    assert (build(), ask()) == (0, 0)
+    assert (build(), ask()) == (0, 0), "a derived table that is damaged is made again"
     assert current_release(small.data).counts == list_releases(small.data)[0].counts
 
 
