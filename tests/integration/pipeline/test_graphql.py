@@ -50,7 +50,8 @@ SENSOR = f"""
 mutation Tick($where: SensorSelector!, $cursor: String) {{ sensorDryRun(selectorData: $where, cursor: $cursor) {{
   __typename ... on DryRunInstigationTick {{ {TICK} }} }} }}"""
 SCHEDULE = f"""
-mutation Tick($where: ScheduleSelector!) {{ scheduleDryRun(selectorData: $where) {{
+mutation Tick($where: ScheduleSelector!, $now: Float!) {{
+  scheduleDryRun(selectorData: $where, timestamp: $now) {{
   __typename ... on DryRunInstigationTick {{ {TICK} }} }} }}"""
 PLAN = {"dataset": "trees", "turns": 1, "promote_first": True,
         "scorer": {"epochs": 2, "hidden": [4], "networks": 1},
@@ -183,7 +184,7 @@ def _read_and_release(small: Built, ui: Ui) -> None:
         request = refresh_after_reading(context)
     ui.ticked.add(refresh_after_reading.name)
     assert (refresh_after_reading.job_name, request.run_config) == ("refresh_corpus", {})
-    assert len(ui.run_requests(ui.tick(SCHEDULE, "monthly_refresh"))) == 1
+    assert len(ui.run_requests(ui.tick(SCHEDULE, "monthly_refresh", now=time.time()))) == 1
     release = current_release(small.data)
     assert release.number == 2
     [document] = TableReader(small.data, release.tables).rows(

@@ -41,6 +41,7 @@ def data(tmp_path: Path) -> DataFolder:
     vectors = np.random.default_rng(5).normal(size=(N_DOCUMENTS, DIM))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     common: dict[str, Any] = {"source": "wikipedia", "n_tokens": 2, "rendered_sha256": "0" * 64}
+    storage.create_table(data, "documents", N_BUCKETS)
     for name, extra in {
         "units": {"kind": "passage", "node_ids": [1], "first_sentence_id": 0, "last_sentence_id": 0,
                   "text": "a b"},

@@ -238,7 +238,7 @@ def test_the_command_names_what_is_wrong(data: DataFolder, tmp_path: Path,
 
     assert run(dataset="flowers")[0] == 2
     assert run(teacher="oracle") == (2, "curate_actions: teacher 'oracle': no such teacher; expected one of gold, "
-                                        "local, an endpoint's URL. Correct the teacher.\n")
+                                        "local, an endpoint's URL. Correct teacher=.\n")
     assert "k: Input should be" in run(k=0)[1]
     code, message = run(teacher="http://127.0.0.1:1/v1")
     assert code == 1
