@@ -193,7 +193,7 @@ def _run(raw: str, stash: list[Stashed], keep_lines: bool) -> tuple[str, tuple[S
         elif char == mark.BLOCK and other:
             kind, shown = _block_words(stash[int(other[:-1])])
             shown = shown.lstrip(" ") if after_space else shown
-            if kind:
+            if kind and shown.strip():
                 spans.append(Span(length + (shown[0] == " "), length + len(shown) - 1, kind, None))
         elif char in _LITERAL:
             shown = _LITERAL[char]
