@@ -213,4 +213,4 @@ def _evaluate(small: Built, ui: Ui, folder: Path) -> None:
         [event] = instance.all_logs(compared, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
         assert event.asset_materialization is not None
         table = str(event.asset_materialization.metadata["methods"].value)
-    assert [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]] == ["flat", "rdr2"]
+    assert {line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]} == {"flat", "rdr2"}
